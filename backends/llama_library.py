@@ -1,0 +1,134 @@
+"""The engine's shared library: loaded once, quiet, and unable to die without a word.
+
+Loads the bindings' ctypes module alone. Their package's `__init__` brings numpy, jinja2 and a
+disk cache, which take five times as long to import as the module itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import os
+import sys
+import types
+from functools import cache
+from typing import Any
+
+from nextok.generation.errors import EngineError
+
+#: ggml.h's levels (the bindings' own table is out of date).
+WARN, ERROR, CONTINUED = 3, 4, 5
+
+
+class EngineLog:
+    """What the engine has to say, warnings and worse; it never reaches the terminal by itself."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._level = 0
+
+    def __call__(self, level: int, text: bytes | None, _data: object) -> None:
+        if level != CONTINUED:
+            self._level = level
+        if self._level >= WARN and text:
+            self.lines.append(text.decode(errors="replace").strip())
+
+    def clear(self) -> None:
+        """Forget what was said so far, before a call whose words matter."""
+        self.lines.clear()
+
+    def reason(self) -> str:
+        """The last thing said, as a reason for a failure."""
+        spoken = [line for line in self.lines if line]
+        loading = [line for line in spoken if "error loading model" in line]
+        line = (loading or spoken or ["the engine gave no reason"])[-1]
+        return line.rsplit("error loading model: ", 1)[-1].removeprefix("llama_model_load: ")
+
+
+log = EngineLog()
+_callbacks: list[object] = []  # C calls them for as long as the process lives
+
+
+@cache
+def library() -> Any:
+    """The bindings' ctypes module, ready for use. EngineError when it cannot be loaded."""
+    # Without this an abort forks a debugger and prints its backtrace.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+    try:
+        _import_without_package_code("llama_cpp")
+        module = importlib.import_module("llama_cpp.llama_cpp")
+    except (ImportError, RuntimeError, OSError) as error:
+        raise EngineError(
+            f"the engine does not load: {error}; reinstall it with "
+            "pip install --force-reinstall --no-binary :all: llama-cpp-python"
+        ) from error
+    _listen(module)
+    _last_words(module)
+    module.llama_backend_init()
+    return module
+
+
+def _import_without_package_code(name: str) -> None:
+    """Register the package as bare, so that importing its modules runs no `__init__`."""
+    if name in sys.modules:
+        return
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ImportError(f"{name} is not installed")
+    package = types.ModuleType(name)
+    package.__path__ = list(spec.submodule_search_locations)
+    package.__spec__ = spec
+    sys.modules[name] = package
+
+
+def _listen(module: Any) -> None:
+    callback = module.llama_log_callback(log)
+    _callbacks.append(callback)
+    module.llama_log_set(callback, None)
+
+
+def _last_words(module: Any) -> None:
+    """Turn a failed assertion in the engine into one line and exit code 1."""
+
+    def stop(message: bytes | None) -> None:
+        text = (message or b"").decode(errors="replace").strip().replace("\n", " ")
+        os.write(2, f"nextok: error: the engine gave up: {text}\n".encode())
+        os._exit(1)
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(stop)
+    _callbacks.append(callback)
+    # Through the library the bindings loaded: opened by path it would be a second copy.
+    module._lib.ggml_set_abort_callback(callback)
+
+
+def supports_gpu() -> bool:
+    """Whether this build can offload layers to a GPU."""
+    return bool(library().llama_supports_gpu_offload())
+
+
+def system_info() -> str:
+    """CPU features and build switches, as the engine prints them."""
+    return str(library().llama_print_system_info().decode())
+
+
+def devices() -> list[tuple[str, str]]:
+    """Name and description of every device the engine can compute on."""
+    ggml = library()._lib
+    ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+    ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
+    ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+    found = []
+    for index in range(ggml.ggml_backend_dev_count()):
+        device = ctypes.c_void_p(ggml.ggml_backend_dev_get(index))
+        found.append(
+            (_text_of(ggml.ggml_backend_dev_name, device),
+             _text_of(ggml.ggml_backend_dev_description, device))
+        )  # fmt: skip
+    return found
+
+
+def _text_of(function: Any, device: ctypes.c_void_p) -> str:
+    function.restype = ctypes.c_char_p
+    function.argtypes = [ctypes.c_void_p]
+    return str(function(device).decode(errors="replace"))

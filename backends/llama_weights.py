@@ -1,0 +1,153 @@
+"""A model file in memory: weights, vocabulary, metadata. Contexts and samplers are made from it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nextok.backends.llama_library import library, log, supports_gpu
+from nextok.backends.llama_tokenizer import LlamaTokenizer
+from nextok.generation.abort import Abort, Aborted
+from nextok.generation.errors import ModelError
+TAG_TEXTS = ("<think>",)
+
+_LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
+    (False, False): 0,
+    (True, False): 1,
+    (False, True): 2,
+    (True, True): 3,
+}
+
+#: `general.sampling.*` of a GGUF, by the names of our settings.
+_RECOMMENDED = {
+    "general.sampling.temp": "temperature",
+    "general.sampling.top_k": "top_k",
+    "general.sampling.top_p": "top_p",
+    "general.sampling.min_p": "min_p",
+    "general.sampling.xtc_probability": "xtc_probability",
+    "general.sampling.xtc_threshold": "xtc_threshold",
+    "general.sampling.penalty_last_n": "repeat_last_n",
+    "general.sampling.penalty_repeat": "repeat_penalty",
+    "general.sampling.mirostat": "mirostat",
+    "general.sampling.mirostat_tau": "mirostat_ent",
+    "general.sampling.mirostat_eta": "mirostat_lr",
+    "general.sampling.sequence": "samplers",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How weights are brought into memory."""
+
+    gpu_layers: int = -1
+    """Layers to offload; -1 all. Without GPU support nothing is offloaded."""
+    mmap: bool = True
+    mlock: bool = False
+    vocabulary_only: bool = False
+
+
+class LlamaWeights:
+    """Loaded weights. `close` frees them; everything made from them must be closed before."""
+
+    def __init__(self, model: object, path: Path) -> None:
+        self._llama = library()
+        self.model = model
+        self.path = path
+        self.vocabulary = self._llama.llama_model_get_vocab(model)
+        self.tokenizer = LlamaTokenizer(self.vocabulary, shown=TAG_TEXTS)
+        self.metadata: Mapping[str, str] = dict(self._read_metadata())
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        options: LoadOptions,
+        abort: Abort,
+        progress: Callable[[float], None] | None = None,
+    ) -> LlamaWeights:
+        """Load a checked file. Raises Aborted, ModelError with the engine's reason."""
+        llama = library()
+        params = llama.llama_model_default_params()
+        params.n_gpu_layers = options.gpu_layers if supports_gpu() else 0
+        params.load_mode = _LOAD_MODES[options.mmap, options.mlock]
+        params.vocab_only = options.vocabulary_only
+        callback = llama.llama_progress_callback(_Progress(abort, progress))
+        params.progress_callback = callback
+        log.clear()
+        model = llama.llama_model_load_from_file(bytes(path), params)
+        abort.check()
+        if not model:
+            raise ModelError(f"{path}: the engine cannot load it: {log.reason()}")
+        return cls(model, path)
+
+    @property
+    def trained_context(self) -> int:
+        """Tokens the model was trained to see at once."""
+        architecture = self.metadata.get("general.architecture", "")
+        length = self.metadata.get(f"{architecture}.context_length", "")
+        return int(length) if length.isdigit() else 0
+
+    @property
+    def chat_template(self) -> str | None:
+        """The jinja source the file carries."""
+        source = self._llama.llama_model_chat_template(self.model, None)
+        return source.decode("utf-8", errors="replace") if source else None
+
+    @property
+    def recommended_sampling(self) -> dict[str, str]:
+        """The file's own sampling defaults, as texts, by the names of our settings."""
+        return {
+            setting: self.metadata[key]
+            for key, setting in _RECOMMENDED.items()
+            if key in self.metadata
+        }
+
+    @property
+    def description(self) -> str:
+        """Architecture, size and quantisation in the engine's words: `llama 135M Q4_1`."""
+        buffer = ctypes.create_string_buffer(128)
+        self._llama.llama_model_desc(self.model, buffer, len(buffer))
+        return buffer.value.decode(errors="replace")
+
+    @property
+    def keeps_partial_memory(self) -> bool:
+        """Whether a cache can be cut in the middle: not with recurrent layers."""
+        llama = self._llama
+        return not (llama.llama_model_is_recurrent(self.model)
+                    or llama.llama_model_is_hybrid(self.model))  # fmt: skip
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.model:
+            self._llama.llama_model_free(self.model)
+            self.model = None
+
+    def _read_metadata(self) -> Iterator[tuple[str, str]]:
+        """Every scalar and string; the engine leaves arrays out."""
+        for index in range(self._llama.llama_model_meta_count(self.model)):
+            key = self._read(self._llama.llama_model_meta_key_by_index, index)
+            yield key, self._read(self._llama.llama_model_meta_val_str_by_index, index)
+
+    def _read(self, function: Callable[[object, int, object, int], int], index: int) -> str:
+        length = function(self.model, index, None, 0)
+        buffer = ctypes.create_string_buffer(max(length, 0) + 1)
+        function(self.model, index, buffer, len(buffer))
+        return buffer.value.decode("utf-8", errors="replace")
+
+
+class _Progress:
+    """Asked by the engine before each tensor; False cancels the load."""
+
+    def __init__(self, abort: Abort, listener: Callable[[float], None] | None) -> None:
+        self._abort = abort
+        self._listener = listener
+
+    def __call__(self, done: float, _data: object) -> bool:
+        if self._listener is not None:
+            self._listener(done)
+        return self._abort.reason is None
+
+
+__all__ = ["Aborted", "LlamaWeights", "LoadOptions"]

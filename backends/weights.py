@@ -1,0 +1,105 @@
+"""The seam between the command line and whatever runs a model: open, tokenise, make, close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nextok.generation.model import Model, Sampler, Tokenizer
+from nextok.generation.sampling import Sampling
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How weights are brought into memory."""
+
+    gpu_layers: int = -1
+    """Layers to offload; -1 all. Without GPU support nothing is offloaded."""
+    mmap: bool = True
+    mlock: bool = False
+    vocabulary_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextOptions:
+    """What a context is made for. Sizes in tokens."""
+
+    context_size: int
+    sequences: int = 1
+    threads: int = 1
+    batch_size: int = 512
+    ubatch_size: int = 512
+    flash_attention: str = "auto"
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
+
+
+class Context(Model, Protocol):
+    """A Model that holds memory until it is closed."""
+
+    def close(self) -> None:
+        """Free it; its caches are void."""
+
+
+class Chain(Sampler, Protocol):
+    """A Sampler that holds memory until it is closed."""
+
+    def close(self) -> None:
+        """Free it."""
+
+
+class LoadedTokenizer(Tokenizer, Protocol):
+    """A Tokenizer that knows its vocabulary."""
+
+    def __len__(self) -> int: ...
+
+    def special_text(self, name: str) -> str:
+        """The text of the `bos` or `eos` token; empty if there is none."""
+
+
+class Weights(Protocol):
+    """A loaded model. `close` comes after that of everything made from it."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls this model."""
+
+    @property
+    def tokenizer(self) -> LoadedTokenizer: ...
+
+    @property
+    def trained_context(self) -> int:
+        """Tokens the model was trained to see at once; 0 if it does not say."""
+
+    @property
+    def chat_template(self) -> str | None:
+        """The jinja source it carries."""
+
+    @property
+    def recommended_sampling(self) -> Mapping[str, str]:
+        """Its own sampling defaults, as texts, by the names of Sampling."""
+
+    @property
+    def computes_exactly(self) -> bool:
+        """Whether a row comes out the same alone and in a batch, with the right settings."""
+
+    def open(self, options: ContextOptions, abort: AbortFlag) -> Context:
+        """A context. EngineError when it cannot be made, before memory is touched."""
+
+    def sampler(self, sampling: Sampling, *, context_size: int, history: Sequence[int]) -> Chain:
+        """A sampler; `sampling.seed` is drawn already, `history` is what penalties look at."""
+
+    def close(self) -> None:
+        """Free the weights."""
+
+
+class AbortFlag(Protocol):
+    """What an engine needs of generation.abort.Abort."""
+
+    cell: bytearray
+
+    def check(self) -> None: ...
+
+
+Progress = Callable[[float], None]

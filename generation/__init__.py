@@ -1,0 +1,1 @@
+"""How a language model is run: prefill, sample, stop?, decode, again. Standard library only."""

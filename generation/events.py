@@ -1,0 +1,59 @@
+"""What a generation tells its consumers: one stream of events, read with a `for` loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nextok.generation.finish import FinishReason
+from nextok.generation.timings import Timings
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """The model has read `done` of the prompt's `total` tokens, the first `cached` without work."""
+
+    done: int
+    total: int
+    cached: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One token, as the loop makes it: no text yet. `drafted` if speculation guessed it."""
+
+    id: int
+    at: float
+    """When it was sampled, in the clock's seconds."""
+    gap: float
+    """Seconds since the token before it; a step's time shared among the tokens it yielded."""
+    drafted: bool = False
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token and the text that became certain with it: none, one or several characters."""
+
+    index: int
+    id: int
+    text: str
+    at: float
+    gap: float
+    drafted: bool = False
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The end. `text` is what was held back until now and turned out to be no stop string."""
+
+    reason: FinishReason
+    text: str
+    stop: str | None
+    error: Exception | None
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    timings: Timings
+
+
+Event: TypeAlias = Prefill | Token | Finish

@@ -1,0 +1,1 @@
+"""Experiments on the loop, on the user's own machine."""
