@@ -1,0 +1,113 @@
+"""What a run was asked for: one frozen group of settings a concern, each with its defaults.
+
+Sampling is generation's own (`nextok.generation.sampling.Sampling`). Nothing here knows where a
+value came from; `nextok.cli.resolution` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+ColorMode: TypeAlias = Literal["auto", "always", "never"]
+ThinkMode: TypeAlias = Literal["show", "dim", "hide"]
+FlashMode: TypeAlias = Literal["auto", "on", "off"]
+CacheType: TypeAlias = Literal[
+    "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"
+]
+
+ALL_LAYERS = -1
+"""`gpu_layers` that means every layer of the model, however many there are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogitBias:
+    """Added to the score of a token, given by its id or as the text it stands for."""
+
+    token: int | str
+    value: float
+    """Minus infinity bans the token."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasSettings:
+    """Biases as the user wrote them; a tokenizer turns texts into ids, later."""
+
+    logit_bias: tuple[LogitBias, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSettings:
+    """What the model is to read."""
+
+    prompt: str | None = None
+    """The argument's words joined by spaces, or `-p`; None when there was neither."""
+    file: tuple[str, ...] = ()
+    """Paths in the order given; `-` is standard input."""
+    system: str | None = None
+    messages: str | None = None
+    """Path of a JSON file that holds a whole conversation."""
+    prefill: str | None = None
+    """The beginning of the reply."""
+    raw: bool = False
+    special: bool = False
+    escape: bool = False
+    encoding: str = "utf-8"
+    chat_template: str | None = None
+    """The name of a template or the path of a file that holds one."""
+    chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
+    reasoning: bool | None = None
+    """None leaves it to the model."""
+    no_stdin: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """Which model, and how it is run."""
+
+    model: str | None = None
+    ctx_size: int | None = None
+    """Tokens. None: what the model was trained for, but no more than 8192; 0: all of that."""
+    threads: int | None = None
+    """None: as many as are fastest here."""
+    batch_size: int = 512
+    ubatch_size: int = 512
+    gpu_layers: int | None = None
+    """None: what the engine's build can do; ALL_LAYERS: all of them."""
+    flash_attn: FlashMode = "auto"
+    cache_type_k: CacheType = "f16"
+    cache_type_v: CacheType = "f16"
+    mmap: bool = True
+    mlock: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopSettings:
+    """When it ends."""
+
+    max_tokens: int = -1
+    """-1: until the model stops or the context is full."""
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+    timeout: float | None = None
+    """Seconds, like the next two; None: no limit."""
+    first_token_timeout: float | None = None
+    stall_timeout: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputSettings:
+    """What is said, and how."""
+
+    json: bool = False
+    jsonl: bool = False
+    stats: bool = False
+    trace: str | None = None
+    """Path of the file that gets the lines of `--jsonl`."""
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+    color: ColorMode = "auto"
+    think: ThinkMode | None = None
+    """None: dim on a terminal, hidden from a pipe."""
