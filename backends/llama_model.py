@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nextok.backends.llama_library import library, log
-from nextok.backends.llama_weights import LlamaWeights
+from nextok.backends.weights import ContextOptions
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import EngineError
 from nextok.generation.model import Cache, Chunk
@@ -24,21 +23,6 @@ CACHE_TYPES = {  # ggml.h, enum ggml_type
 }  # fmt: skip
 
 _NO_SLOT, _ABORTED = 1, 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextOptions:
-    """What a context is made for. Sizes in tokens."""
-
-    context_size: int
-    sequences: int = 1
-    threads: int = 1
-    batch_size: int = 512
-    ubatch_size: int = 512
-    flash_attention: str = "auto"
-    cache_type_k: str = "f16"
-    cache_type_v: str = "f16"
-    offload_cache: bool = True
 
 
 class LlamaLogits:
@@ -134,23 +118,31 @@ class LlamaCache:
 class LlamaModel:
     """A context over loaded weights."""
 
-    def __init__(self, weights: LlamaWeights, options: ContextOptions, abort: Abort) -> None:
-        """EngineError when the engine cannot make such a context."""
+    def __init__(
+        self,
+        weights: object,
+        options: ContextOptions,
+        abort: Abort,
+        *,
+        vocabulary_size: int,
+        keeps_partial_memory: bool,
+    ) -> None:
+        """weights: the engine's handle. EngineError when the engine cannot make such a context."""
         self._llama = library()
         self._abort = abort
         self._cell = (ctypes.c_char * 2).from_buffer(abort.cell)
-        self.keeps_partial_memory = weights.keeps_partial_memory
+        self._vocabulary_size = vocabulary_size
+        self.keeps_partial_memory = keeps_partial_memory
         self.context_size = options.context_size
-        self._vocabulary_size = len(weights.tokenizer)
         self.context = self._make_context(weights, options)
         self.memory = self._llama.llama_get_memory(self.context)
         self.batch_size = int(self._llama.llama_n_batch(self.context))
         self._batch = _Batch(self.batch_size)
         self._free = list(range(options.sequences))
 
-    def _make_context(self, weights: LlamaWeights, options: ContextOptions) -> Any:
+    def _make_context(self, weights: object, options: ContextOptions) -> Any:
         log.clear()
-        context = self._llama.llama_init_from_model(weights.model, self._params(options))
+        context = self._llama.llama_init_from_model(weights, self._params(options))
         if not context:
             raise EngineError(
                 f"no context of {options.context_size} tokens: {log.reason()}; "
@@ -169,7 +161,6 @@ class LlamaModel:
         params.flash_attn_type = FLASH_ATTENTION[options.flash_attention]
         params.type_k = CACHE_TYPES[options.cache_type_k]
         params.type_v = CACHE_TYPES[options.cache_type_v]
-        params.offload_kqv = options.offload_cache
         params.kv_unified = True  # sequences share cells, so that a fork copies nothing
         return params
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nextok.backends.llama_library import library
 from nextok.backends.llama_model import LlamaLogits
-from nextok.backends.llama_weights import LlamaWeights
+from nextok.backends.llama_tokenizer import LlamaTokenizer
 from nextok.generation.errors import EngineError
 from nextok.generation.model import Logits
 from nextok.generation.sampling import Sampling
@@ -22,7 +22,7 @@ class LlamaSampler:
 
     def __init__(
         self,
-        weights: LlamaWeights,
+        tokenizer: LlamaTokenizer,
         sampling: Sampling,
         *,
         context_size: int,
@@ -30,7 +30,7 @@ class LlamaSampler:
     ) -> None:
         """sampling.seed must be drawn already. history: the prompt, which penalties look at."""
         self._llama = library()
-        self._weights = weights
+        self._tokenizer = tokenizer
         self._sampling = sampling
         self._context_size = context_size
         self._history = history
@@ -130,7 +130,7 @@ class LlamaSampler:
     def _penalties(self) -> Any:
         s = self._sampling
         return self._llama.llama_sampler_init_penalties(
-            len(self._weights.tokenizer),
+            len(self._tokenizer),
             self._window(s.repeat_last_n),
             s.repeat_penalty,
             s.frequency_penalty,
@@ -141,7 +141,7 @@ class LlamaSampler:
         s = self._sampling
         breakers = [text.encode() for text in s.dry_sequence_breakers]
         return self._llama.llama_sampler_init_dry(
-            self._weights.vocabulary,
+            self._tokenizer.vocabulary,
             s.dry_multiplier,
             s.dry_base,
             s.dry_allowed_length,
@@ -154,7 +154,7 @@ class LlamaSampler:
         s, llama = self._sampling, self._llama
         if s.mirostat == 1:
             return llama.llama_sampler_init_mirostat(
-                len(self._weights.tokenizer), s.seed, s.mirostat_ent, s.mirostat_lr, 100
+                len(self._tokenizer), s.seed, s.mirostat_ent, s.mirostat_lr, 100
             )
         return llama.llama_sampler_init_mirostat_v2(s.seed, s.mirostat_ent, s.mirostat_lr)
 
@@ -163,16 +163,16 @@ class LlamaSampler:
         biases = list(self._sampling.logit_bias)
         count = ctypes.c_int32()
         suppressed = self._llama.llama_vocab_get_suppress_tokens(
-            self._weights.vocabulary, ctypes.byref(count)
+            self._tokenizer.vocabulary, ctypes.byref(count)
         )
         biases += [(suppressed[index], -math.inf) for index in range(count.value)]
         if self._sampling.ignore_eos:
-            biases += [(token, -math.inf) for token in self._weights.tokenizer.end_tokens()]
+            biases += [(token, -math.inf) for token in self._tokenizer.end_tokens()]
         return biases
 
     def _logit_bias(self, biases: list[tuple[int, float]]) -> Any:
         bias = self._llama.llama_logit_bias
         entries = (bias * len(biases))(*(bias(token, value) for token, value in biases))
         return self._llama.llama_sampler_init_logit_bias(
-            len(self._weights.tokenizer), len(biases), entries
+            len(self._tokenizer), len(biases), entries
         )

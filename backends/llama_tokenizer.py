@@ -8,13 +8,14 @@ from functools import cached_property
 from nextok.backends.llama_library import library
 from nextok.generation.errors import EngineError
 
+
 class LlamaTokenizer:
     """Encodes text and spells tokens. Lives as long as the weights it was made from."""
 
     def __init__(self, vocabulary: object, *, shown: tuple[str, ...] = ()) -> None:
         """shown: texts that are spelt out even where the model has them as control tokens."""
         self._llama = library()
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._size = int(self._llama.llama_vocab_n_tokens(vocabulary))
         self._buffer = ctypes.create_string_buffer(256)
         self._pieces = self._spelt_out(shown)
@@ -25,14 +26,14 @@ class LlamaTokenizer:
     @cached_property
     def bos(self) -> int | None:
         """The token a sequence begins with, where the file says that one is added."""
-        token = int(self._llama.llama_vocab_bos(self._vocabulary))
-        wanted = self._llama.llama_vocab_get_add_bos(self._vocabulary)
+        token = int(self._llama.llama_vocab_bos(self.vocabulary))
+        wanted = self._llama.llama_vocab_get_add_bos(self.vocabulary)
         return token if wanted and 0 <= token < self._size else None
 
     def special_text(self, name: str) -> str:
         """The text of the `bos` or `eos` token, for templates; empty if there is none."""
         function = {"bos": "llama_vocab_bos", "eos": "llama_vocab_eos"}[name]
-        token = int(getattr(self._llama, function)(self._vocabulary))
+        token = int(getattr(self._llama, function)(self.vocabulary))
         return self.text(token) if 0 <= token < self._size else ""
 
     def encode(self, text: str, *, special: bool = False) -> list[int]:
@@ -51,7 +52,7 @@ class LlamaTokenizer:
     def _tokenize(self, data: bytes, tokens: object, capacity: int, special: bool) -> int:
         return int(
             self._llama.llama_tokenize(
-                self._vocabulary, data, len(data), tokens, capacity, False, special
+                self.vocabulary, data, len(data), tokens, capacity, False, special
             )
         )
 
@@ -66,12 +67,12 @@ class LlamaTokenizer:
 
     def is_end(self, token: int) -> bool:
         """Whether the model says with this token that it has finished."""
-        return bool(self._llama.llama_vocab_is_eog(self._vocabulary, token))
+        return bool(self._llama.llama_vocab_is_eog(self.vocabulary, token))
 
     def is_control(self, token: int) -> bool:
         """Whether the token steers the model instead of standing for text."""
         self._check(token)
-        return bool(self._llama.llama_vocab_is_control(self._vocabulary, token))
+        return bool(self._llama.llama_vocab_is_control(self.vocabulary, token))
 
     def end_tokens(self) -> list[int]:
         """Every token that ends a generation. Walks the whole vocabulary: tens of milliseconds."""
@@ -89,7 +90,7 @@ class LlamaTokenizer:
         self._check(token)
         while True:
             length = self._llama.llama_token_to_piece(
-                self._vocabulary, token, self._buffer, len(self._buffer), 0, special
+                self.vocabulary, token, self._buffer, len(self._buffer), 0, special
             )
             if length >= 0:
                 return self._buffer[:length]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nextok.backends.llama_library import library, log, supports_gpu
+from nextok.backends.llama_model import LlamaModel
+from nextok.backends.llama_sampler import LlamaSampler
 from nextok.backends.llama_tokenizer import LlamaTokenizer
-from nextok.generation.abort import Abort, Aborted
+from nextok.backends.weights import ContextOptions, LoadOptions
+from nextok.generation.abort import Abort
 from nextok.generation.errors import ModelError
-TAG_TEXTS = ("<think>",)
+from nextok.generation.reasoning import TAG_TEXTS
+from nextok.generation.sampling import Sampling
 
 _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
     (False, False): 0,
@@ -19,6 +22,9 @@ _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
     (False, True): 2,
     (True, True): 3,
 }
+
+#: llama.h, enum llama_ftype: Q4_0, Q4_1, Q8_0.
+_EXACT_FILE_TYPES = frozenset((2, 3, 7))
 
 #: `general.sampling.*` of a GGUF, by the names of our settings.
 _RECOMMENDED = {
@@ -37,26 +43,15 @@ _RECOMMENDED = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoadOptions:
-    """How weights are brought into memory."""
-
-    gpu_layers: int = -1
-    """Layers to offload; -1 all. Without GPU support nothing is offloaded."""
-    mmap: bool = True
-    mlock: bool = False
-    vocabulary_only: bool = False
-
-
 class LlamaWeights:
     """Loaded weights. `close` frees them; everything made from them must be closed before."""
 
     def __init__(self, model: object, path: Path) -> None:
         self._llama = library()
         self.model = model
-        self.path = path
-        self.vocabulary = self._llama.llama_model_get_vocab(model)
-        self.tokenizer = LlamaTokenizer(self.vocabulary, shown=TAG_TEXTS)
+        self.name = path.stem
+        vocabulary = self._llama.llama_model_get_vocab(model)
+        self.tokenizer = LlamaTokenizer(vocabulary, shown=TAG_TEXTS)
         self.metadata: Mapping[str, str] = dict(self._read_metadata())
 
     @classmethod
@@ -112,11 +107,31 @@ class LlamaWeights:
         return buffer.value.decode(errors="replace")
 
     @property
-    def keeps_partial_memory(self) -> bool:
-        """Whether a cache can be cut in the middle: not with recurrent layers."""
+    def computes_exactly(self) -> bool:
+        """Whether its kernels give a row the same logits alone and in a batch of up to 63 rows."""
+        return int(self._llama.llama_model_ftype(self.model)) in _EXACT_FILE_TYPES
+
+    def open(self, options: ContextOptions, abort: Abort) -> LlamaModel:
+        """A context over these weights."""
         llama = self._llama
-        return not (llama.llama_model_is_recurrent(self.model)
-                    or llama.llama_model_is_hybrid(self.model))  # fmt: skip
+        recurrent = (
+            llama.llama_model_is_recurrent(self.model) or llama.llama_model_is_hybrid(self.model)
+        )  # fmt: skip
+        return LlamaModel(
+            self.model,
+            options,
+            abort,
+            vocabulary_size=len(self.tokenizer),
+            keeps_partial_memory=not recurrent,
+        )
+
+    def sampler(
+        self, sampling: Sampling, *, context_size: int, history: Sequence[int]
+    ) -> LlamaSampler:
+        """The native chain for these settings."""
+        return LlamaSampler(
+            self.tokenizer, sampling, context_size=context_size, history=history
+        )
 
     def close(self) -> None:
         """Free the weights."""
@@ -148,6 +163,3 @@ class _Progress:
         if self._listener is not None:
             self._listener(done)
         return self._abort.reason is None
-
-
-__all__ = ["Aborted", "LlamaWeights", "LoadOptions"]

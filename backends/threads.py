@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def default_threads() -> int:
 
 
 def _allowed_cpus() -> set[int]:
-    if hasattr(os, "sched_getaffinity"):  # Linux
+    if sys.platform == "linux":
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))
 

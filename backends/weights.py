@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from nextok.generation.abort import Abort
 from nextok.generation.model import Model, Sampler, Tokenizer
 from nextok.generation.sampling import Sampling
 
@@ -84,7 +85,7 @@ class Weights(Protocol):
     def computes_exactly(self) -> bool:
         """Whether a row comes out the same alone and in a batch, with the right settings."""
 
-    def open(self, options: ContextOptions, abort: AbortFlag) -> Context:
+    def open(self, options: ContextOptions, abort: Abort) -> Context:
         """A context. EngineError when it cannot be made, before memory is touched."""
 
     def sampler(self, sampling: Sampling, *, context_size: int, history: Sequence[int]) -> Chain:
@@ -94,12 +95,3 @@ class Weights(Protocol):
         """Free the weights."""
 
 
-class AbortFlag(Protocol):
-    """What an engine needs of generation.abort.Abort."""
-
-    cell: bytearray
-
-    def check(self) -> None: ...
-
-
-Progress = Callable[[float], None]
