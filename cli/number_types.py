@@ -1,0 +1,85 @@
+"""Flag values that are numbers: in a range and finite, or a time.
+
+The same contract as the kinds of `nextok.cli.flag_types`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from nextok.cli.flag_types import text_of
+
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_TIME = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|)", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """A finite number in a range; some words may stand for values outside of it."""
+
+    low: float
+    high: float
+    whole: bool = False
+    above: bool = False
+    """Whether `low` itself is outside."""
+    words: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def metavar(self) -> str:
+        return "N" if self.whole else "X"
+
+    @property
+    def expected(self) -> str:
+        noun = "a whole number" if self.whole else "a number"
+        start = f"above {self.low:.12g} and at most" if self.above else f"from {self.low:.12g} to"
+        return " or ".join([f"{noun} {start} {self.high:.12g}", *self.words])
+
+    def parse(self, text: str) -> object:
+        if text in self.words:
+            return self.words[text]
+        if not (_WHOLE if self.whole else DECIMAL).fullmatch(text):
+            raise ValueError
+        return self._within(int(text) if self.whole else float(text))
+
+    def accept(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            raise ValueError
+        return self._within(value if self.whole else float(value))
+
+    def _within(self, value: float) -> float:
+        # Comparisons with NaN are all false, so it is refused here whatever the range.
+        if not (self.low < value if self.above else self.low <= value) or not value <= self.high:
+            raise ValueError
+        return value + 0  # -0.0 becomes 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duration:
+    """Seconds, or a time with its unit; `off` is none."""
+
+    metavar: str = "TIME"
+    expected: str = "a time such as 30, 30s, 2m or 500ms, at most 11574 days, or off"
+
+    def parse(self, text: str) -> object:
+        if text == "off":
+            return None
+        found = _TIME.fullmatch(text)
+        if found is None:
+            raise ValueError
+        return self._within(float(found[1]) * _SECONDS[found[2]])
+
+    def accept(self, value: object) -> object:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self._within(float(value))
+        return self.parse(text_of(value))
+
+    def _within(self, seconds: float) -> float:
+        if not 0 < seconds <= 1e9:
+            raise ValueError
+        return seconds
