@@ -13,6 +13,7 @@ import os
 import sys
 import types
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from nextok.generation.errors import EngineError
@@ -67,6 +68,20 @@ def library() -> Any:
     _last_words(module)
     module.llama_backend_init()
     return module
+
+
+def library_path() -> Path:
+    """The file of the engine's library, found without loading it."""
+    spec = importlib.util.find_spec("llama_cpp")
+    folders = (spec.submodule_search_locations if spec else None) or []
+    named = os.environ.get("LLAMA_CPP_LIB_PATH")
+    places = [Path(named)] if named else [Path(folder) / "lib" for folder in folders]
+    names = ("libllama.so", "libllama.dylib")
+    found = (place / name for place in places for name in names)
+    path = next((path for path in found if path.exists()), None)
+    if path is None:
+        raise EngineError("the engine is not installed: pip install llama-cpp-python==0.3.36")
+    return path
 
 
 def _import_without_package_code(name: str) -> None:

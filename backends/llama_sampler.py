@@ -173,6 +173,4 @@ class LlamaSampler:
     def _logit_bias(self, biases: list[tuple[int, float]]) -> Any:
         bias = self._llama.llama_logit_bias
         entries = (bias * len(biases))(*(bias(token, value) for token, value in biases))
-        return self._llama.llama_sampler_init_logit_bias(
-            len(self._tokenizer), len(biases), entries
-        )
+        return self._llama.llama_sampler_init_logit_bias(len(self._tokenizer), len(biases), entries)

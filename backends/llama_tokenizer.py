@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from functools import cached_property
 
 from nextok.backends.llama_library import library
@@ -12,13 +13,12 @@ from nextok.generation.errors import EngineError
 class LlamaTokenizer:
     """Encodes text and spells tokens. Lives as long as the weights it was made from."""
 
-    def __init__(self, vocabulary: object, *, shown: tuple[str, ...] = ()) -> None:
-        """shown: texts that are spelt out even where the model has them as control tokens."""
+    def __init__(self, vocabulary: object) -> None:
         self._llama = library()
         self.vocabulary = vocabulary
         self._size = int(self._llama.llama_vocab_n_tokens(vocabulary))
         self._buffer = ctypes.create_string_buffer(256)
-        self._pieces = self._spelt_out(shown)
+        self._pieces: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -78,13 +78,11 @@ class LlamaTokenizer:
         """Every token that ends a generation. Walks the whole vocabulary: tens of milliseconds."""
         return [token for token in range(self._size) if self.is_end(token)]
 
-    def _spelt_out(self, texts: tuple[str, ...]) -> dict[int, bytes]:
-        spelt = {}
+    def spell_out(self, texts: Iterable[str]) -> None:
+        """From now on the control tokens in `texts` are spelt like any other token."""
         for text in texts:
-            tokens = self.encode(text, special=True)
-            if len(tokens) == 1 and not self._spell(tokens[0], special=False):
-                spelt[tokens[0]] = text.encode()
-        return spelt
+            for token in filter(self.is_control, self.encode(text, special=True)):
+                self._pieces[token] = self._spell(token, special=True)
 
     def _spell(self, token: int, *, special: bool) -> bytes:
         self._check(token)

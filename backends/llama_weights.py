@@ -6,14 +6,16 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nextok.backends.gguf_header import read_header
 from nextok.backends.llama_library import library, log, supports_gpu
 from nextok.backends.llama_model import LlamaModel
 from nextok.backends.llama_sampler import LlamaSampler
 from nextok.backends.llama_tokenizer import LlamaTokenizer
+from nextok.backends.memory import available_bytes, check_context_fits
 from nextok.backends.weights import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
 from nextok.generation.errors import ModelError
-from nextok.generation.reasoning import TAG_TEXTS
+from nextok.generation.reasoning import STYLES
 from nextok.generation.sampling import Sampling
 
 _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
@@ -50,8 +52,10 @@ class LlamaWeights:
         self._llama = library()
         self.model = model
         self.name = path.stem
+        self._path = path
         vocabulary = self._llama.llama_model_get_vocab(model)
-        self.tokenizer = LlamaTokenizer(vocabulary, shown=TAG_TEXTS)
+        self.tokenizer = LlamaTokenizer(vocabulary)
+        self._spell_out_reasoning_tags()
         self.metadata: Mapping[str, str] = dict(self._read_metadata())
 
     @classmethod
@@ -112,8 +116,9 @@ class LlamaWeights:
         return int(self._llama.llama_model_ftype(self.model)) in _EXACT_FILE_TYPES
 
     def open(self, options: ContextOptions, abort: Abort) -> LlamaModel:
-        """A context over these weights."""
+        """A context over these weights. EngineError when memory is too small for it."""
         llama = self._llama
+        self._check_memory(options)
         recurrent = (
             llama.llama_model_is_recurrent(self.model) or llama.llama_model_is_hybrid(self.model)
         )  # fmt: skip
@@ -129,15 +134,36 @@ class LlamaWeights:
         self, sampling: Sampling, *, context_size: int, history: Sequence[int]
     ) -> LlamaSampler:
         """The native chain for these settings."""
-        return LlamaSampler(
-            self.tokenizer, sampling, context_size=context_size, history=history
-        )
+        return LlamaSampler(self.tokenizer, sampling, context_size=context_size, history=history)
 
     def close(self) -> None:
         """Free the weights."""
         if self.model:
             self._llama.llama_model_free(self.model)
             self.model = None
+
+    def _check_memory(self, options: ContextOptions) -> None:
+        """Estimate first: the engine would allocate, and the kernel would end us for it."""
+        llama = self._llama
+        width = llama.llama_model_n_layer(self.model) * llama.llama_model_n_embd(self.model)
+        available = available_bytes()
+        # Generous enough to be above every layout; only near the limit is the exact figure read.
+        if available is not None and 16 * width * options.context_size > available:
+            check_context_fits(
+                read_header(self._path),
+                options.context_size,
+                type_k=options.cache_type_k,
+                type_v=options.cache_type_v,
+                available=available,
+            )
+
+    def _spell_out_reasoning_tags(self) -> None:
+        """Where a model fences its reasoning with control tokens, the text must show them."""
+        for style in STYLES:
+            opening = self.tokenizer.encode(style.opening, special=True)
+            if any(map(self.tokenizer.is_control, opening)):
+                self.tokenizer.spell_out((style.opening, style.closing, *style.reopenings))
+                self.tokenizer.spell_out(style.answers)
 
     def _read_metadata(self) -> Iterator[tuple[str, str]]:
         """Every scalar and string; the engine leaves arrays out."""

@@ -1,0 +1,83 @@
+"""Tries a model in a child process, where a crash of the engine costs nothing.
+
+Asserts and exceptions in the engine end a process without a word. What a header cannot show, and
+whether this build of the engine runs on this CPU at all, is tried once and remembered.
+"""
+
+from __future__ import annotations
+
+import platform
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from nextok.backends.llama_library import library_path
+from nextok.backends.seen_files import SeenFiles
+from nextok.generation.errors import EngineError, ModelError
+
+_ENGINE_HINT = (
+    "rebuild it for this machine: pip install --force-reinstall --no-cache-dir "
+    "--no-binary :all: llama-cpp-python==0.3.36"
+)
+
+
+def ensure_survives(path: Path, seen: SeenFiles) -> None:
+    """Run the trial unless both this file and this engine have passed one. Raises its finding."""
+    engine, cpu = library_path(), f"runs on {_cpu()}"
+    if seen.has(engine, cpu) and seen.has(path, "trial"):
+        return
+    run_trial(path)
+    seen.add(engine, cpu)
+    seen.add(path, "trial")
+
+
+def run_trial(path: Path) -> None:
+    """Load the file and decode one token, in a child."""
+    child = subprocess.run(
+        [sys.executable, "-m", "nextok.backends.trial", str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if child.returncode == 0:
+        return
+    said = child.stderr.decode(errors="replace").strip().splitlines()
+    if child.returncode == -signal.SIGILL:
+        raise EngineError(f"the engine uses CPU features that this CPU lacks; {_ENGINE_HINT}")
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        raise ModelError(f"{path}: this file crashes the engine ({name}): fetch it again")
+    raise ModelError(f"{path}: {said[-1] if said else 'the engine does not run it'}")
+
+
+def _cpu() -> str:
+    """What names this kind of CPU: the engine was built for one."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def main(path: Path) -> None:
+    """The child: everything a generation does to a file, once."""
+    from nextok.backends.llama_weights import LlamaWeights
+    from nextok.backends.weights import ContextOptions, LoadOptions
+    from nextok.generation.abort import Abort
+
+    abort = Abort()
+    weights = LlamaWeights.load(path, LoadOptions(gpu_layers=0), abort)
+    tokens = weights.tokenizer.encode("Hello \u00e9\n", special=True)[:8] or [0]
+    model = weights.open(ContextOptions(context_size=64, batch_size=32, ubatch_size=32), abort)
+    model.prefill(tokens, model.new_cache())
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]))
+    except (ModelError, EngineError) as error:
+        sys.exit(str(error))

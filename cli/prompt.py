@@ -1,0 +1,137 @@
+"""The prompt: standard input, files and the argument, in that order, as text.
+
+Promises that nothing is changed unless asked: no escapes, no trimming but one last newline of
+standard input. Knows nothing of tokens or templates.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nextok.cli.settings import PromptSettings
+from nextok.cli.stdin import is_readable, read_all
+from nextok.generation.errors import UsageError
+from nextok.generation.message import Message, parse_messages
+
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "0": "\0"}
+
+
+class PromptReader:
+    """Reads what the settings name. UsageError for whatever cannot be read as text."""
+
+    def __init__(self, settings: PromptSettings, hint: Callable[[str], None]) -> None:
+        """hint: told once that standard input keeps us waiting."""
+        self._settings = settings
+        self._hint = hint
+
+    def messages(self) -> list[Message]:
+        """The conversation to answer."""
+        settings = self._settings
+        found: list[Message] = []
+        if settings.system is not None:
+            system = self._unescape(_argument(settings.system, "--system", settings.encoding))
+            found.append(Message(role="system", content=system))
+        if settings.messages is not None:
+            source = settings.messages
+            data = read_all() if source == "-" else _file(source)
+            found += parse_messages(_decode(data, source, "utf-8"))
+        text = self.text(required=settings.messages is None)
+        if text:
+            found.append(Message(role="user", content=text))
+        return found
+
+    def text(self, *, required: bool = True) -> str:
+        """The parts with one blank line between them; a long document comes before the question."""
+        text = ""
+        for part in filter(None, self._parts()):
+            text = f"{text}{_blank_line(text)}{part}" if text else part
+        if required and not text.strip():
+            raise UsageError(
+                "the prompt is empty: give it as an argument, with -f FILE or through a pipe"
+            )
+        return text
+
+    def _parts(self) -> Iterator[str]:
+        settings = self._settings
+        if not settings.file and self._reads_stdin():
+            yield self._stdin()
+        for name in settings.file:
+            yield self._stdin() if name == "-" else self._file(name)
+        if settings.prompt is not None:
+            yield self._unescape(_argument(settings.prompt, "the prompt", settings.encoding))
+
+    def _reads_stdin(self) -> bool:
+        settings = self._settings
+        taken = settings.messages == "-"
+        return not taken and not settings.no_stdin and is_readable()
+
+    def _stdin(self) -> str:
+        text = _decode(self._stdin_bytes(), "standard input", self._settings.encoding)
+        if self._settings.raw:
+            return self._unescape(text)
+        return self._unescape(re.sub(r"\r?\n\Z", "", text))
+
+    def _stdin_bytes(self) -> bytes:
+        if self._settings.prompt is None:
+            return read_all()
+        return read_all(
+            when_silent=lambda: self._hint(
+                "waiting for standard input to end; --no-stdin answers the argument alone"
+            )
+        )
+
+    def _file(self, name: str) -> str:
+        return self._unescape(_decode(_file(name), name, self._settings.encoding))
+
+    def _unescape(self, text: str) -> str:
+        return unescape(text) if self._settings.escape else text
+
+
+def unescape(text: str) -> str:
+    r"""Replace \n \r \t \\ \' \" \0 \xHH; anything else after a backslash stays as it is."""
+
+    def replace(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) == 3 else _ESCAPES[code]
+
+    return re.sub(r"\\(x[0-9a-fA-F]{2}|[nrt\\'\"0])", replace, text)
+
+
+def _file(name: str) -> bytes:
+    try:
+        return Path(name).expanduser().read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+
+
+def _blank_line(text: str) -> str:
+    """What makes one blank line after `text`."""
+    return "\n" if text.endswith("\n") else "\n\n"
+
+
+def _argument(text: str, origin: str, encoding: str) -> str:
+    """The argument's own bytes, whatever the locale made of them; --encoding is for files first."""
+    data = os.fsencode(text)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return _decode(data, origin, encoding)
+
+
+def _decode(data: bytes, origin: str, encoding: str) -> str:
+    if encoding == "utf-8" and data.startswith(_UTF16_MARKS):
+        raise UsageError(f"{origin} is UTF-16: add --encoding utf-16")
+    try:
+        return data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except LookupError:
+        raise UsageError(f"unknown encoding {encoding}: utf-8, utf-16, latin-1, …") from None
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UsageError(
+            f"{origin} is not {encoding}: byte 0x{data[error.start]:02x} at offset {error.start} "
+            f"(line {line}); name the encoding with --encoding, e.g. --encoding latin-1"
+        ) from error

@@ -1,0 +1,128 @@
+"""What is said about a generation: one JSON object, and two lines for a person."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nextok.generation.events import Finish
+from nextok.generation.sampling import Sampling
+from nextok.generation.timings import Latency
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """What is known before the first token."""
+
+    model: str
+    prompt_tokens: int
+    context_size: int
+    threads: int
+    sampling: Sampling
+    """With the seed that was drawn."""
+    exact: bool
+    """Whether tokens come out the same alone, in a batch and from a cache."""
+    load_seconds: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For the `start` line."""
+        return {
+            "model": self.model,
+            "prompt_tokens": self.prompt_tokens,
+            "seed": self.sampling.seed,
+            "sampling": sampling_dict(self.sampling),
+            "ctx": self.context_size,
+            "threads": self.threads,
+            "exact": self.exact,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How it ended, and all that was said."""
+
+    finish: Finish
+    text: str
+    reasoning: str | None
+    first_byte_seconds: float | None
+    """From process start to the first byte written."""
+
+
+def as_json(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
+    """The object of `--json`. Seconds and milliseconds as the keys say; null where not defined."""
+    finish = outcome.finish
+    report = {
+        "model": facts.model,
+        "prompt_tokens": finish.prompt_tokens,
+        "cached_tokens": finish.cached_tokens,
+        "completion_tokens": finish.completion_tokens,
+        "text": outcome.text,
+        "finish_reason": finish.reason.value,
+        "stop": finish.stop,
+        "seed": facts.sampling.seed,
+        "sampling": sampling_dict(facts.sampling),
+        "ctx": facts.context_size,
+        "threads": facts.threads,
+        "exact": facts.exact,
+        "timings": _timings(facts, outcome),
+    }
+    if outcome.reasoning is not None:
+        report["reasoning"] = outcome.reasoning
+    if finish.error is not None:
+        report["error"] = str(finish.error)
+    return report
+
+
+def sampling_dict(sampling: Sampling) -> Mapping[str, object]:
+    """Every sampling setting but the seed, which stands by itself."""
+    settings = dataclasses.asdict(sampling)
+    del settings["seed"]
+    return settings
+
+
+def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
+    timings = outcome.finish.timings
+    return {
+        "load_s": _rounded(facts.load_seconds),
+        "prefill_s": _rounded(timings.prefill_seconds),
+        "ttft_s": _rounded(timings.ttft_seconds),
+        "first_byte_s": _rounded(outcome.first_byte_seconds),
+        "itl_ms": _milliseconds(timings.latency),
+        "decode_tps": _rounded(timings.decode_tokens_per_second, 2),
+        "total_s": _rounded(timings.total_seconds),
+    }
+
+
+def _milliseconds(latency: Latency | None) -> dict[str, float] | None:
+    if latency is None:
+        return None
+    seconds = dataclasses.asdict(latency)
+    return {name: round(value * 1000, 3) for name, value in seconds.items()}
+
+
+def _rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def two_lines(facts: RunFacts, outcome: Outcome) -> tuple[str, str]:
+    """For `--stats`."""
+    finish, timings = outcome.finish, outcome.finish.timings
+    ending = finish.reason.value if finish.stop is None else f"stop {finish.stop!r}"
+    counts = (
+        f"{facts.model} · {finish.prompt_tokens} prompt tokens ({finish.cached_tokens} cached) · "
+        f"{finish.completion_tokens} tokens · {ending} · seed {facts.sampling.seed}"
+    )
+    times = [f"load {facts.load_seconds:.2f} s", f"prefill {timings.prefill_seconds:.2f} s"]
+    if timings.ttft_seconds is not None:
+        times.append(f"TTFT {timings.ttft_seconds:.3f} s")
+    if timings.latency is not None:
+        spread = timings.latency
+        times.append(
+            f"ITL p50 {spread.p50 * 1000:.1f} p95 {spread.p95 * 1000:.1f} "
+            f"p99 {spread.p99 * 1000:.1f} max {spread.max * 1000:.1f} ms"
+        )
+    if timings.decode_tokens_per_second is not None:
+        times.append(f"{timings.decode_tokens_per_second:.1f} tokens/s")
+    times.append(f"{facts.threads} threads" if facts.threads != 1 else "1 thread")
+    return counts, " · ".join(times)

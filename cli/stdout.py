@@ -1,0 +1,87 @@
+"""Standard output: where the answer goes, and only the answer.
+
+Each write is on its way when it returns. A reader that went away and a full disk are told apart.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from collections.abc import Callable
+
+from nextok.cli.console import visible
+from nextok.generation.errors import OutputError
+
+
+class ReaderGone(Exception):
+    """The pipe's other end is closed. Nobody is there to be told."""
+
+
+class Stdout:
+    """A descriptor and what became of it."""
+
+    def __init__(
+        self, *, closed: bool, clock: Callable[[], float], encoding: str, descriptor: int = 1
+    ) -> None:
+        """closed: it was so when the process began. encoding: a terminal's."""
+        self.is_terminal = os.isatty(descriptor)
+        self.first_write_at: float | None = None
+        self.busy = False
+        """A write is under way: nothing may be put into the middle of it."""
+        self._closed = closed
+        self._clock = clock
+        self._encoding = encoding
+        self._descriptor = descriptor
+        self._ended_line = True
+
+    def check(self) -> None:
+        """OutputError if there is no standard output to write to."""
+        if self._closed:
+            raise OutputError("standard output is closed: send the answer to a file or a pipe")
+
+    def text(self, text: str) -> None:
+        """Model text: exact UTF-8 in a pipe, unable to drive a terminal."""
+        if not text:
+            return
+        self._ended_line = text.endswith("\n")
+        if self.is_terminal:
+            self._write(visible(text).encode(self._encoding, errors="replace"))
+        else:
+            self._write(text.encode("utf-8", errors="replace"))
+
+    def style(self, codes: str) -> None:
+        """Our own escape codes, for a terminal alone."""
+        if codes and self.is_terminal:
+            self._write(codes.encode("ascii"))
+
+    def line(self, text: str) -> None:
+        """One whole line of JSON."""
+        self._write(text.encode("utf-8", errors="replace") + b"\n")
+
+    def end_line(self) -> None:
+        """The final newline, unless the text ended in one."""
+        if not self._ended_line:
+            self.text("\n")
+
+    def _write(self, data: bytes) -> None:
+        if self.first_write_at is None:
+            self.first_write_at = self._clock()
+        self.busy = True
+        view = memoryview(data)
+        while view:
+            view = view[self._write_some(view) :]
+        self.busy = False
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:  # somebody made our end non-blocking
+            select.select([], [self._descriptor], [])
+            return 0
+        except BrokenPipeError:
+            raise ReaderGone from None
+        except OSError as error:
+            if error.errno == errno.EIO and self.is_terminal:  # the terminal hung up
+                raise ReaderGone from None
+            raise OutputError(f"cannot write the answer: {error.strerror}") from error

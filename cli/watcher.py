@@ -1,0 +1,182 @@
+"""The one watcher for everything that comes from outside: signals, the reader, the clock.
+
+Python runs no signal handler while the main thread is inside the engine, so a small thread waits
+for all of it and trips the abort flag, which the engine reads by itself. Should the main thread
+not come back in time (it parses a vocabulary, it is blocked writing to a full pipe), the thread
+ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from nextok.cli.ending import leave
+from nextok.generation.abort import Abort
+from nextok.generation.events import Event, Token
+from nextok.generation.finish import FinishReason
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: Seconds the main thread has to come back, and then to write its last bytes.
+GRACE = 0.1
+FAREWELL = 0.4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadlines:
+    """Seconds; the first two from process start, the last of engine time. None: no limit."""
+
+    total: float | None = None
+    first_token: float | None = None
+    stall: float | None = None
+
+
+class Watcher:
+    """Watches from `start` to `stop`. `abort.reason` and `signal_number` say what happened."""
+
+    def __init__(
+        self,
+        abort: Abort,
+        deadlines: Deadlines,
+        *,
+        started: float,
+        clock: Callable[[], float],
+        output: int = 1,
+        last_words: Callable[[FinishReason, int], None],
+    ) -> None:
+        """started: the process's start in `clock`'s seconds. output: the answer's descriptor.
+        last_words: called before the process is ended without the main thread."""
+        self.signal_number = 0
+        self._abort = abort
+        self._deadlines = deadlines
+        self._started = started
+        self._clock = clock
+        self._output = output
+        self._last_words = last_words
+        self._engine_since: float | None = None
+        self._has_token = False
+        self._ends_at: float | None = None
+        self._ours, self._wakeup = socket.socketpair()
+        self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Take over the signals that are not ignored, and begin."""
+        self._wakeup.setblocking(False)
+        signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+                signal.signal(number, _leave_it_to_the_thread)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """The answer is out: nothing can end it any more."""
+        self._deadlines, self._ends_at = Deadlines(), None
+        signal.set_wakeup_fd(-1)
+        self._wakeup.send(b"\0")
+        self._thread.join()
+        for number in SIGNALS:
+            if signal.getsignal(number) is _leave_it_to_the_thread:
+                signal.signal(number, signal.SIG_DFL)
+
+    def came_back(self) -> None:
+        """The main thread has seen the abort and only writes its last bytes."""
+        if self._abort.reason is not None:
+            self._ends_at = self._clock() + FAREWELL
+
+    def watched(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The same events; the time spent waiting for them is the engine's."""
+        while True:
+            self._engine_since = self._clock()
+            event = next(events, None)
+            self._engine_since = None
+            if event is None:
+                return
+            self._has_token = self._has_token or isinstance(event, Token)
+            yield event
+
+    def _watch(self) -> None:
+        poll = select.poll()
+        poll.register(self._ours, select.POLLIN)
+        if _has_reader(self._output):
+            poll.register(self._output, 0)  # asks for nothing, so only its end is reported
+        while True:
+            for descriptor, _ in poll.poll(self._patience()):
+                if descriptor == self._output:
+                    poll.unregister(self._output)
+                    self._trip(FinishReason.DISCONNECTED)
+                elif not self._signals(os.read(self._ours.fileno(), 64)):
+                    return
+            self._check_clock()
+
+    def _signals(self, numbers: bytes) -> bool:
+        """Take the signals of the wake-up pipe; False for the word to stop."""
+        for number in numbers:
+            if number == 0:
+                return False
+            if number in SIGNALS:
+                self._signal(number)
+        return True
+
+    def _signal(self, number: int) -> None:
+        if self.signal_number:
+            self._end()  # the second time means at once
+        self.signal_number = number
+        self._trip(FinishReason.INTERRUPTED)
+
+    def _trip(self, reason: FinishReason) -> None:
+        if self._abort.reason is None:
+            self._ends_at = self._clock() + GRACE
+            self._abort.trip(reason)
+
+    def _check_clock(self) -> None:
+        now = self._clock()
+        if self._ends_at is not None and now >= self._ends_at:
+            self._end()
+        for at, reason in self._due():
+            if now >= at:
+                self._trip(reason)
+
+    def _due(self) -> Iterator[tuple[float, FinishReason]]:
+        """When which deadline ends it, as things stand."""
+        if self._abort.reason is not None:
+            return
+        limits, since = self._deadlines, self._engine_since
+        if limits.total is not None:
+            yield self._started + limits.total, FinishReason.TIMEOUT
+        if limits.first_token is not None and not self._has_token:
+            yield self._started + limits.first_token, FinishReason.TIMEOUT
+        if limits.stall is not None and since is not None:
+            yield since + limits.stall, FinishReason.STALLED
+
+    def _patience(self) -> float | None:
+        """Milliseconds until the clock must be looked at again; None for ever."""
+        times = [at for at, _ in self._due()]
+        if self._ends_at is not None:
+            times.append(self._ends_at)
+        if self._deadlines.stall is not None:  # the engine may start without waking us
+            times.append(self._clock() + self._deadlines.stall / 4)
+        return max(0.0, (min(times) - self._clock()) * 1000 + 1) if times else None
+
+    def _end(self) -> None:
+        reason = self._abort.reason or FinishReason.INTERRUPTED
+        with contextlib.suppress(Exception):  # nothing may keep the process alive now
+            self._last_words(reason, self.signal_number)
+        leave(reason, self.signal_number)
+
+
+def _leave_it_to_the_thread(number: int, frame: object) -> None:
+    """Python's handler: it only has to exist for the wake-up descriptor to be written."""
+
+
+def _has_reader(descriptor: int) -> bool:
+    """Whether somebody at the other end can go away."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
