@@ -51,7 +51,7 @@ class Text(Written):
 
     @property
     def expected(self) -> str:
-        return "a text" if self.empty else "a text that is not empty"
+        return "a text" if self.empty else "at least one character"
 
     def parse(self, text: str) -> object:
         if not text and not self.empty:
@@ -77,10 +77,12 @@ class Choice(Written):
     """One word of a closed set."""
 
     values: Mapping[str, object]
+    name: str = ""
+    """What stands for it in the help where the words would be too many."""
 
     @property
     def metavar(self) -> str:
-        return "|".join(self.values)
+        return self.name or "|".join(self.values)
 
     @property
     def expected(self) -> str:
@@ -88,10 +90,9 @@ class Choice(Written):
         return f"{', '.join(most)} or {last}"
 
     def accept(self, value: object) -> object:
-        # TOML's true and false, where the words for it are on and off.
-        return self.parse(
-            {True: "on", False: "off"}[value] if value is True or value is False else text_of(value)
-        )
+        if isinstance(value, bool):  # TOML's own words for on and off
+            return self.parse("on" if value else "off")
+        return self.parse(text_of(value))
 
     def parse(self, text: str) -> object:
         if text not in self.values:
@@ -156,3 +157,8 @@ def text_of(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError
     return value
+
+
+def one_of(*words: str, name: str = "") -> Choice:
+    """A choice whose values are the words themselves."""
+    return Choice(values={word: word for word in words}, name=name)

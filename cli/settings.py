@@ -111,3 +111,10 @@ class OutputSettings:
     color: ColorMode = "auto"
     think: ThinkMode | None = None
     """None: dim on a terminal, hidden from a pipe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigSettings:
+    """What `nextok config` was asked for itself."""
+
+    path: bool = False

@@ -1,0 +1,79 @@
+"""The commands by name: what each is for, and where it lives. Imports none of them.
+
+A command's module has a function of the command's name: `def show(invocation: Invocation) -> int`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+CommandName: TypeAlias = Literal["generate", "render", "tokens", "show", "info", "config"]
+DEFAULT: CommandName = "generate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command of the table."""
+
+    name: CommandName
+    help: str
+    word: str | None = None
+    """What its words are called in the help; None if it takes none."""
+    many: bool = False
+    """Whether it takes any number of words."""
+    word_help: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """Where its function is."""
+        return f"nextok.cli.{self.name}"
+
+
+_PROMPT_HELP = "What to say to the model; several words are joined by spaces."
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        name="generate",
+        help="Answer a prompt, one token at a time. The default: its name may be left out.",
+        word="PROMPT",
+        many=True,
+        word_help=_PROMPT_HELP,
+        aliases=("gen",),
+    ),
+    Command(
+        name="render",
+        help="Print the exact text the model would get.",
+        word="PROMPT",
+        many=True,
+        word_help=_PROMPT_HELP,
+    ),
+    Command(
+        name="tokens",
+        help="Print the tokens of a prompt: ids and pieces.",
+        word="PROMPT",
+        many=True,
+        word_help=_PROMPT_HELP,
+    ),
+    Command(
+        name="show",
+        help="Print what a model file is, from its header alone.",
+        word="MODEL",
+        word_help="A .gguf file, an alias, or part of a local model's name.",
+    ),
+    Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
+    Command(
+        name="config",
+        help="Print every effective setting and where it comes from.",
+        word="COMMAND",
+        word_help="The command whose settings are meant.",
+    ),
+)
+
+NAMES: tuple[CommandName, ...] = get_args(CommandName)
+
+
+def find(word: str) -> Command | None:
+    """The command of that name or alias."""
+    return next((one for one in COMMANDS if word == one.name or word in one.aliases), None)

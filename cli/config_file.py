@@ -1,0 +1,174 @@
+"""The config file: `[defaults]`, `[commands.NAME]`, `[models."REF"]` and `[aliases]`.
+
+Reads, checks and names what it does not know; a missing file is an empty one. Only UsageError
+leaves here, and it names the file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from nextok.cli.commands import COMMANDS, CommandName, find
+from nextok.cli.flag_table import BY_WORD
+from nextok.cli.flags import Flag
+from nextok.cli.spelling import hint
+from nextok.generation.errors import UsageError
+
+LOCATION_VARIABLE = "NEXTOK_CONFIG"
+_TABLES = ("defaults", "commands", "models", "aliases")
+
+Values = Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigFile:
+    """What the file says, checked; values by the keys of the settings."""
+
+    path: str
+    defaults: Values = field(default_factory=dict)
+    commands: Mapping[str, Values] = field(default_factory=dict)
+    models: Mapping[str, Values] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """Where the file is, or would be."""
+    named = environ.get(LOCATION_VARIABLE)
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    if sys.platform == "darwin":
+        # platformdirs costs 10 ms a start, and on Linux its rule is this one line.
+        import platformdirs
+
+        return os.path.join(platformdirs.user_config_dir("nextok"), "config.toml")
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not base.strip():
+        base = os.path.expanduser("~/.config")
+    return os.path.join(base, "nextok", "config.toml")
+
+
+def read_config(path: str) -> ConfigFile:
+    """Read and check the file at `path`."""
+    tables = _load(path)
+    _refuse_unknown(tables, _TABLES, path, "table")
+    reader = _Reader(path)
+    commands = _table(tables, "commands", path)
+    models = _table(tables, "models", path)
+    return ConfigFile(
+        path=path,
+        defaults=reader.settings("[defaults]", _table(tables, "defaults", path)),
+        commands={
+            reader.command(name): reader.settings(
+                f"[commands.{name}]", _table(commands, name, path), only=reader.command(name)
+            )
+            for name in commands
+        },
+        models={
+            ref: reader.settings(f'[models."{ref}"]', _table(models, ref, path), model=True)
+            for ref in models
+        },
+        aliases=reader.aliases(_table(tables, "aliases", path)),
+    )
+
+
+class _Reader:
+    """Turns tables of one file into settings."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def settings(
+        self,
+        table: str,
+        entries: Mapping[str, object],
+        *,
+        only: CommandName | None = None,
+        model: bool = False,
+    ) -> Values:
+        """The settings of a table: of one command, or of a model."""
+        found: dict[str, object] = {}
+        for key, value in entries.items():
+            flag, meant = self._flag(key, table, only)
+            if flag.key in found:
+                raise UsageError(f"{self._path}: {table} sets {flag.title} twice: keep one")
+            if model and flag.key == "model":
+                raise UsageError(f"{self._path}: {table} cannot name another model: use [aliases]")
+            accepted = flag.accept(value, f"{self._path}: {key} in {table}")
+            found[flag.key] = accepted if meant else not accepted
+            if flag.key == "model":
+                found[flag.key] = self._beside(str(accepted))
+        return found
+
+    def command(self, name: str) -> CommandName:
+        """The command a table is named after."""
+        command = find(name)
+        if command is None:
+            names = [one.name for one in COMMANDS]
+            raise UsageError(f"{self._path}: there is no command {name}{hint(name, names)}")
+        return command.name
+
+    def aliases(self, entries: Mapping[str, object]) -> Mapping[str, str]:
+        """Names for models."""
+        for name, target in entries.items():
+            if not isinstance(target, str) or not target:
+                raise UsageError(f"{self._path}: alias {name} must be a text, not {target!r}")
+        return {name: self._beside(str(target)) for name, target in entries.items()}
+
+    def _flag(self, key: str, table: str, only: CommandName | None) -> tuple[Flag, bool]:
+        found = BY_WORD.get(key.replace("-", "_"))
+        if found is None:
+            near = hint(key.replace("-", "_"), BY_WORD)
+            raise UsageError(f"{self._path}: {table} has an unknown key {key}{near}")
+        if only is not None and only not in found[0].commands:
+            raise UsageError(f"{self._path}: {table}: `nextok {only}` has no setting {key}")
+        return found
+
+    def _beside(self, model: str) -> str:
+        """A model file's path, meant from the config file's folder if it is there."""
+        model = os.path.expanduser(model) if model.startswith("~") else model
+        beside = os.path.join(os.path.dirname(self._path), model)
+        return beside if model.endswith(".gguf") and os.path.exists(beside) else model
+
+
+def _load(path: str) -> dict[str, object]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    return _parse(data, path)
+
+
+def _parse(data: bytes, path: str) -> dict[str, object]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}: line {line} is not UTF-8") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+
+
+def _table(entries: Mapping[str, object], name: str, path: str) -> Mapping[str, object]:
+    table = entries.get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{path}: {name} must be a table, as in [{name}]")
+    return table
+
+
+def _refuse_unknown(
+    entries: Mapping[str, object], known: Iterable[str], path: str, noun: str
+) -> None:
+    for name in entries:
+        if name not in known:
+            inside = " (settings go into [defaults])" if name.replace("-", "_") in BY_WORD else ""
+            raise UsageError(f"{path}: unknown {noun} {name}{inside}{hint(name, known)}")

@@ -1,0 +1,103 @@
+"""The console script: the first and the last milliseconds of every run.
+
+Imports nothing of ours before the process is safe: Ctrl-C kills it cleanly, and descriptors 0 to
+2 are open, so that no file opened later becomes standard output.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+
+def main() -> int:
+    """Run nextok. Returns the exit code, unless the process is to die by a signal."""
+    let_interrupts_kill()
+    closed = open_closed_streams()
+    started_at = time.monotonic() - time.process_time()
+    if os.name == "nt":
+        return _say("nextok runs on Linux and macOS: on Windows, use it inside WSL", 1)
+    if sys.argv[1:] == ["--version"] and 1 not in closed:
+        return leave(_print_version())
+    try:
+        from nextok.cli.app import run
+        from nextok.cli.start import Start
+
+        start = Start(
+            at=started_at,
+            stdin_closed=0 in closed,
+            stdout_closed=1 in closed,
+            stderr_closed=2 in closed,
+        )
+        code = run(sys.argv[1:], start)
+    except ImportError as error:
+        code = _say(f"the installation is incomplete: {error}: install nextok again", 1)
+    return leave(code)
+
+
+def let_interrupts_kill() -> None:
+    """Until somebody asks for more, Ctrl-C ends the process without a word.
+
+    A SIGINT that is ignored (nohup, a shell's background job) stays ignored.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def open_closed_streams() -> frozenset[int]:
+    """Open /dev/null on whichever of descriptors 0 to 2 is closed; which ones were."""
+    closed = frozenset(number for number in range(3) if not _is_open(number))
+    for _ in closed:
+        os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, each time
+    for number in closed:
+        os.set_inheritable(number, True)
+    if 0 in closed:
+        sys.stdin = open(0)  # noqa: SIM115 (it lives as long as the process)
+    if 1 in closed:
+        sys.stdout = open(1, "w")  # noqa: SIM115
+    if 2 in closed:
+        sys.stderr = open(2, "w")  # noqa: SIM115
+    return closed
+
+
+def leave(code: int) -> int:
+    """The last act: everything is written, and a code above 128 is death by that signal."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _silence_stdout(128 + signal.SIGPIPE)
+    except (OSError, ValueError) as error:
+        code = _silence_stdout(_say(f"cannot write to standard output: {error}", 1))
+    if code > 128:
+        from nextok.cli.ending import die_by
+
+        die_by(code - 128)
+    return code
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _print_version() -> int:
+    from nextok.cli.version import version
+
+    print(f"nextok {version()}")
+    return 0
+
+
+def _silence_stdout(code: int) -> int:
+    """What could not be written is not tried again when Python closes its streams."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
+
+
+def _say(message: str, code: int) -> int:
+    print(f"nextok: error: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,35 @@
+"""Every flag there is, and how to find one by what was typed."""
+
+from __future__ import annotations
+
+from nextok.cli.commands import CommandName
+from nextok.cli.flags import Flag
+from nextok.cli.prompt_flags import MODEL_FLAGS, PROMPT_FLAGS
+from nextok.cli.run_flags import OUTPUT_FLAGS, STOP_FLAGS
+from nextok.cli.sampling_flags import SAMPLING_FLAGS
+
+FLAGS: tuple[Flag, ...] = (
+    *MODEL_FLAGS,
+    *PROMPT_FLAGS,
+    *SAMPLING_FLAGS,
+    *STOP_FLAGS,
+    *OUTPUT_FLAGS,
+)
+
+#: Every name on the command line, with what it means for a switch.
+BY_NAME: dict[str, tuple[Flag, bool]] = {
+    name: (flag, meant)
+    for flag in FLAGS
+    for names, meant in ((flag.on, True), (flag.off, False))
+    for name in names
+}
+
+#: Every key of the config file and, in capitals, every variable's name after NEXTOK_.
+BY_WORD: dict[str, tuple[Flag, bool]] = {
+    word: (flag, meant) for flag in FLAGS if flag.ambient for word, meant in flag.words()
+}
+
+
+def flags_of(command: CommandName) -> tuple[Flag, ...]:
+    """The flags a command carries, in the help's order."""
+    return tuple(flag for flag in FLAGS if command in flag.commands)

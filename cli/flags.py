@@ -1,0 +1,145 @@
+"""All flags: names, values, ranges, defaults and which commands carry them, in one table.
+
+The defaults are those of the dataclasses the values end up in. The table knows nothing of where
+values come from (`nextok.cli.arguments`, `nextok.cli.environment`, `nextok.cli.config_file`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+
+from nextok.cli.commands import NAMES, CommandName
+from nextok.cli.flag_types import Kind, Switch
+from nextok.cli.settings import (
+    BiasSettings,
+    ConfigSettings,
+    EngineSettings,
+    OutputSettings,
+    PromptSettings,
+    StopSettings,
+)
+from nextok.generation.errors import UsageError
+from nextok.generation.sampling import Sampling
+
+#: BiasSettings comes before Sampling because both have a logit_bias: the flag's is the former's.
+GROUPS: tuple[type, ...] = (
+    EngineSettings,
+    PromptSettings,
+    BiasSettings,
+    Sampling,
+    StopSettings,
+    OutputSettings,
+    ConfigSettings,
+)
+EVERYWHERE = NAMES
+GENERATION: tuple[CommandName, ...] = ("generate", "config")
+PROMPTS: tuple[CommandName, ...] = ("generate", "render", "tokens", "config")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag:
+    """One setting as the command line, the environment and the config file spell it."""
+
+    key: str
+    """The field it fills."""
+    names: tuple[str, ...]
+    """As the help shows them; for a switch, those that turn it on."""
+    kind: Kind
+    help: str
+    panel: str
+    commands: tuple[CommandName, ...]
+    aliases: tuple[str, ...] = ()
+    off_names: tuple[str, ...] = ()
+    """What turns a switch off, beside `--no-…`."""
+    repeatable: bool = False
+    cleared_by: str | None = None
+    """A word that empties a repeatable flag, its default included."""
+    ambient: bool = True
+    """Whether the environment and the config file may set it."""
+
+    @property
+    def switch(self) -> bool:
+        """Whether it takes no value on the command line."""
+        return isinstance(self.kind, Switch)
+
+    @property
+    def default(self) -> object:
+        """What holds when nobody says anything."""
+        return _DEFAULTS[self.key]
+
+    @cached_property
+    def on(self) -> tuple[str, ...]:
+        """Every name that sets it, or turns it on."""
+        return self.names + self.aliases
+
+    @cached_property
+    def off(self) -> tuple[str, ...]:
+        """Every name that turns it off."""
+        if not self.switch:
+            return ()
+        positive = [name for name in self.on if name[:2] == "--" and name[:5] != "--no-"]
+        return self.off_names + tuple("--no-" + name[2:] for name in positive)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names worth showing: of a switch that is on anyway, those that turn it off."""
+        return self.off[:1] if self.default is True else self.names
+
+    @property
+    def title(self) -> str:
+        """The name the environment and the config file know it by first."""
+        return next(name for name in self.names if name.startswith("--"))[2:]
+
+    def words(self) -> Iterator[tuple[str, bool]]:
+        """The long names without dashes, `_` for `-`, and whether they mean it or its opposite."""
+        yield self.key, True
+        for names, meant in ((self.on, True), (self.off, False)):
+            for name in names:
+                if name.startswith("--"):
+                    yield name[2:].replace("-", "_"), meant
+
+    def parse(self, text: str, source: str) -> object:
+        """The value a word stands for. UsageError names source, value and range."""
+        try:
+            return self.kind.parse(text)
+        except (ValueError, RecursionError) as error:
+            raise self._refused(text, source) from error
+
+    def accept(self, value: object, source: str) -> object:
+        """The same for a typed value; a list is the values of a repeatable flag."""
+        if self.repeatable:
+            items = value if isinstance(value, list) else [value]
+            return self.collect([self._accept_one(item, source) for item in items])
+        return self._accept_one(value, source)
+
+    def collect(self, values: list[object]) -> tuple[object, ...]:
+        """What all values of a repeatable flag come to."""
+        if self.cleared_by is not None and self.cleared_by in values:
+            last = len(values) - values[::-1].index(self.cleared_by)
+            values = values[last:]
+        return tuple(values)
+
+    def _accept_one(self, value: object, source: str) -> object:
+        try:
+            return self.kind.accept(value)
+        except (ValueError, RecursionError) as error:
+            raise self._refused(value, source) from error
+
+    def _refused(self, value: object, source: str) -> UsageError:
+        written = repr(value)
+        shown = written if len(written) <= 80 else f"{written[:60]}… ({len(written)} characters)"
+        return UsageError(f"{source} must be {self.kind.expected}, not {shown}")
+
+
+def _defaults() -> dict[str, object]:
+    found: dict[str, object] = {}
+    for group in GROUPS:
+        for one in fields(group):
+            made = one.default_factory() if one.default_factory is not MISSING else one.default
+            found.setdefault(one.name, made)
+    return found
+
+
+_DEFAULTS = _defaults()

@@ -1,0 +1,151 @@
+"""The flags that say which model reads what."""
+
+from __future__ import annotations
+
+from nextok.cli.commands import CommandName
+from nextok.cli.flag_types import Choice, Encoding, JsonObject, Kind, Path, Switch, Text, one_of
+from nextok.cli.flags import EVERYWHERE, GENERATION, PROMPTS, Flag
+from nextok.cli.number_types import Number
+
+_SIZED: tuple[CommandName, ...] = ("generate", "show", "config")
+_BUILT: tuple[CommandName, ...] = ("generate", "info", "config")
+_TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
+_BATCH = Number(low=1, high=2**20, whole=True)
+_CACHE = one_of("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1", name="TYPE")
+
+
+def _model(
+    key: str,
+    names: str,
+    kind: Kind,
+    help_text: str,
+    commands: tuple[CommandName, ...],
+    aliases: str = "",
+) -> Flag:
+    return Flag(
+        key=key,
+        names=tuple(names.split()),
+        aliases=tuple(aliases.split()),
+        kind=kind,
+        help=help_text,
+        panel="Model",
+        commands=commands,
+    )
+
+
+def _prompt(
+    key: str, names: str, kind: Kind, help_text: str, aliases: str = "", off: str = ""
+) -> Flag:
+    return Flag(
+        key=key,
+        names=tuple(names.split()),
+        aliases=tuple(aliases.split()),
+        off_names=tuple(off.split()),
+        kind=kind,
+        help=help_text,
+        panel="Prompt",
+        commands=PROMPTS,
+    )
+
+
+MODEL_FLAGS: tuple[Flag, ...] = (
+    _model(
+        "model",
+        "-m --model",
+        Path(metavar="MODEL", expected="a model: a .gguf file, toy, an alias or a name"),
+        "A .gguf file, toy, an alias, or part of a local name.",
+        EVERYWHERE,
+    ),
+    _model(
+        "ctx_size",
+        "-c --ctx-size",
+        Number(low=0, high=2**31 - 1, whole=True),
+        "Most tokens, prompt and answer; 0 = all it was trained for. [8192 at most]",
+        _SIZED,
+        "--ctx --num-ctx",
+    ),
+    _model(
+        "threads",
+        "-t --threads",
+        Number(low=1, high=1024, whole=True, words={"auto": None}),
+        "CPU threads. [auto]",
+        _BUILT,
+    ),
+    _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", GENERATION),
+    _model("ubatch_size", "-ub --ubatch-size", _BATCH, "Of those, computed at once.", GENERATION),
+    _model(
+        "gpu_layers",
+        "-ngl --gpu-layers",
+        Number(low=-1, high=2**31 - 1, whole=True, words={"auto": None, "all": -1}),
+        "Layers on the GPU; -1 = all. [auto]",
+        _BUILT,
+        "--n-gpu-layers",
+    ),
+    _model(
+        "flash_attn",
+        "-fa --flash-attn",
+        one_of("on", "off", "auto"),
+        "Flash attention.",
+        _SIZED,
+    ),
+    _model(
+        "cache_type_k",
+        "-ctk --cache-type-k",
+        _CACHE,
+        "How keys are stored: f32, f16, q8_0, q4_0…",
+        _SIZED,
+    ),
+    _model("cache_type_v", "-ctv --cache-type-v", _CACHE, "How values are stored.", _SIZED),
+    _model("mmap", "--mmap", Switch(), "Read the file into memory, do not map it.", GENERATION),
+    _model("mlock", "--mlock", Switch(), "Keep the model from being swapped out.", GENERATION),
+)
+
+PROMPT_FLAGS: tuple[Flag, ...] = (
+    Flag(
+        key="prompt",
+        names=("-p", "--prompt"),
+        kind=Text(),
+        help="The same as the argument.",
+        panel="Prompt",
+        commands=_TYPED,
+        ambient=False,
+    ),
+    Flag(
+        key="file",
+        names=("-f", "--file"),
+        kind=Path(),
+        help="Read a file into the prompt; repeatable; - is standard input.",
+        panel="Prompt",
+        commands=_TYPED,
+        repeatable=True,
+        ambient=False,
+    ),
+    _prompt("system", "-sys --system", Text(), "What the model is to be.", "--system-prompt"),
+    _prompt("messages", "--messages", Path(), "A whole conversation, as JSON."),
+    _prompt("prefill", "--prefill", Text(), "The beginning of the reply."),
+    _prompt("raw", "--raw", Switch(), "No chat template: the prompt as it is.", off="--chat"),
+    _prompt("special", "--special", Switch(), "With --raw: parse control tokens."),
+    _prompt(
+        "escape",
+        "-e --escape",
+        Switch(),
+        "Replace \\n and its like in prompt, system and stops.",
+    ),
+    _prompt("encoding", "--encoding", Encoding(), "How files and standard input are encoded."),
+    _prompt("no_stdin", "--no-stdin", Switch(), "Never read standard input.", off="--stdin"),
+    _prompt(
+        "chat_template",
+        "--chat-template",
+        Path(metavar="NAME|FILE", expected="the name of a template or the path of a file"),
+        "Use this template, not the model's.",
+    ),
+    _prompt(
+        "chat_template_kwargs", "--chat-template-kwargs", JsonObject(), "What the template is told."
+    ),
+    _prompt(
+        "reasoning",
+        "--reasoning",
+        Choice(values={"on": True, "off": False, "auto": None}),
+        "Ask the model to think first, or not to. [auto]",
+    ),
+)

@@ -1,0 +1,209 @@
+"""Every setting's value and where it comes from: flag > environment > config > model > built in.
+
+Resolved once before the model is known and, with what the model and its table in the config
+file say, once more after.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from nextok.cli import environment
+from nextok.cli.commands import CommandName
+from nextok.cli.config_file import ConfigFile
+from nextok.cli.flag_table import FLAGS, flags_of
+from nextok.cli.settings import (
+    BiasSettings,
+    EngineSettings,
+    LogitBias,
+    OutputSettings,
+    PromptSettings,
+    StopSettings,
+)
+from nextok.generation.errors import UsageError
+from nextok.generation.sampling import Sampling
+
+BUILT_IN = "built in"
+_FLAG = "flag"
+_SAMPLING_KEYS = frozenset(one.name for one in fields(Sampling))
+
+Group = TypeVar("Group")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Settings that come from one place."""
+
+    origin: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """The settings of one run: an earlier layer outranks a later one."""
+
+    command: CommandName
+    config: ConfigFile
+    asked: tuple[Layer, ...]
+    """The flags, and a variable each."""
+    written: tuple[Layer, ...]
+    """The tables of the config file."""
+    recommended: Layer
+    """What the model's file carries."""
+    built_in: Layer
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """All of them, the strongest first."""
+        return (*self.asked, *self.written, self.recommended, self.built_in)
+
+    def value(self, key: str) -> object:
+        """What holds."""
+        return self._layer(key).values[key]
+
+    def origin(self, key: str) -> str:
+        """Where it comes from, in words."""
+        return self._layer(key).origin
+
+    def keys(self) -> tuple[str, ...]:
+        """The settings the command has, in the help's order."""
+        return tuple(flag.key for flag in flags_of(self.command))
+
+    @property
+    def engine(self) -> EngineSettings:
+        """Which model, and how it is run."""
+        return self._fill(EngineSettings)
+
+    @property
+    def prompt(self) -> PromptSettings:
+        """What the model is to read."""
+        return self._fill(PromptSettings)
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the next token is drawn, the biases left out: they wait for a tokenizer."""
+        values = {key: self.value(key) for key in _SAMPLING_KEYS - {"logit_bias"}}
+        return _build(Sampling, values)
+
+    @property
+    def biases(self) -> tuple[LogitBias, ...]:
+        """The biases as they were written."""
+        return self._fill(BiasSettings).logit_bias
+
+    @property
+    def stops(self) -> StopSettings:
+        """When it ends."""
+        return self._fill(StopSettings)
+
+    @property
+    def output(self) -> OutputSettings:
+        """What is said, and how."""
+        return self._fill(OutputSettings)
+
+    def sampling_asked(self) -> frozenset[str]:
+        """The sampling settings that somebody (user, config or model) has set."""
+        return frozenset(key for key in _SAMPLING_KEYS if self.origin(key) != BUILT_IN)
+
+    def with_model(
+        self, refs: Iterable[str], recommended: Mapping[str, object] | None = None
+    ) -> Resolved:
+        """The settings for a model known by any of `refs`.
+
+        `recommended`: values of Sampling's fields from the model's file.
+        """
+        tables = _general(self.config, self.command)
+        own = _model_tables(self.config, refs)
+        layer = Layer(origin="model", values=dict(recommended or {}))
+        return replace(self, written=(*own, *tables), recommended=layer)
+
+    def _layer(self, key: str) -> Layer:
+        return next(layer for layer in self.layers if key in layer.values)
+
+    def _fill(self, group: type[Group]) -> Group:
+        return _build(group, {name: self.value(name) for name in _names(group)})
+
+
+def resolve(
+    command: CommandName,
+    given: Mapping[str, object],
+    environ: Mapping[str, str],
+    config: ConfigFile,
+) -> Resolved:
+    """Lay the settings of a command over each other. UsageError for a variable's bad value."""
+    layers = [Layer(origin=_FLAG, values=given)]
+    for flag in flags_of(command):
+        found = environment.read_flag(flag, environ) if flag.ambient else None
+        if found is not None:
+            name, value = found
+            layers.append(Layer(origin=f"environment {name}", values={flag.key: value}))
+    resolved = Resolved(
+        command=command,
+        config=config,
+        asked=tuple(layers),
+        written=tuple(_general(config, command)),
+        recommended=Layer(origin="model", values={}),
+        built_in=Layer(origin=BUILT_IN, values=_defaults()),
+    )
+    model = resolved.engine.model
+    if model is not None:
+        resolved = resolved.with_model([model, config.aliases.get(model, model)])
+    return _one_form(resolved)
+
+
+def _one_form(resolved: Resolved) -> Resolved:
+    """Settle --json and --jsonl, which exclude each other: the stronger layer's holds."""
+    if not (resolved.value("json") and resolved.value("jsonl")):
+        return resolved
+    ranks = [_rank(resolved.origin(key)) for key in ("json", "jsonl")]
+    if ranks[0] == ranks[1]:
+        raise UsageError("--json and --jsonl exclude each other: choose one")
+    weaker = "json" if ranks[0] > ranks[1] else "jsonl"
+    flags, *variables = resolved.asked
+    settled = replace(flags, values={**flags.values, weaker: False})
+    return replace(resolved, asked=(settled, *variables))
+
+
+def _rank(origin: str) -> tuple[int, int]:
+    """How weak an origin is."""
+    kinds = (_FLAG, "environment", "config", "model", BUILT_IN)
+    kind = next(index for index, one in enumerate(kinds) if origin.startswith(one))
+    return kind, int(origin.endswith("[defaults]"))
+
+
+def _general(config: ConfigFile, command: CommandName) -> list[Layer]:
+    """The tables of the config file that hold whatever the model is."""
+    tables = {f"[commands.{command}]": config.commands.get(command, {})}
+    tables["[defaults]"] = config.defaults
+    return [
+        Layer(origin=f"config {config.path} {name}", values=values)
+        for name, values in tables.items()
+    ]
+
+
+def _model_tables(config: ConfigFile, refs: Iterable[str]) -> list[Layer]:
+    """The tables of the config file that are about a model, by what it may be called."""
+    wanted = {_plain(ref) for ref in refs}
+    return [
+        Layer(origin=f'config {config.path} [models."{ref}"]', values=values)
+        for ref, values in config.models.items()
+        if _plain(ref) in wanted
+    ]
+
+
+def _plain(ref: str) -> str:
+    return os.path.expanduser(ref) if ref.startswith("~") else ref
+
+
+def _defaults() -> dict[str, object]:
+    return {flag.key: flag.default for flag in FLAGS}
+
+
+def _names(group: type[Any]) -> list[str]:
+    return [one.name for one in fields(group)]
+
+
+def _build(group: type[Group], values: Mapping[str, Any]) -> Group:
+    return group(**values)  # the table's kinds have checked the types
