@@ -10,7 +10,6 @@ import importlib
 import io
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from typing import TextIO, TypeAlias
 
@@ -113,6 +112,8 @@ class _Run:
         if code in (DISCONNECTED, INTERRUPTED):
             return code
         if self._debug:
+            import traceback
+
             traceback.print_exception(error)
         self._console.error(describe(error))
         return code

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_table import BY_NAME
@@ -36,8 +37,7 @@ class Arguments:
     version: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Typed:
+class _Typed(NamedTuple):
     """A flag as it was typed: its spelling, and a value if one was joined to it."""
 
     flag: Flag

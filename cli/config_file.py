@@ -150,7 +150,8 @@ def _parse(data: bytes, path: str) -> dict[str, object]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
+        tables: dict[str, object] = tomllib.loads(data.decode("utf-8-sig"))
+        return tables
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}: line {line} is not UTF-8") from error

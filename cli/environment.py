@@ -5,7 +5,6 @@ An empty variable is as good as none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from nextok.cli.flags import Flag
@@ -44,6 +43,8 @@ def _value(flag: Flag, text: str, name: str) -> object:
 def _items(text: str) -> list[object]:
     """The items of a JSON array. `[INST]` is none: it is one value."""
     if text.lstrip().startswith("["):
+        import json
+
         try:
             items: list[object] = json.loads(text)
             return items

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -42,29 +41,28 @@ class Written:
         return self.parse(value)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Text(Written):
     """Any text."""
 
-    metavar: str = "TEXT"
-    empty: bool = True
+    metavar = "TEXT"
 
-    @property
-    def expected(self) -> str:
-        return "a text" if self.empty else "at least one character"
+    def __init__(self, *, empty: bool = True) -> None:
+        """empty: whether no text at all is a text too."""
+        self._empty = empty
+        self.expected = "a text" if empty else "at least one character"
 
     def parse(self, text: str) -> object:
-        if not text and not self.empty:
+        if not text and not self._empty:
             raise ValueError
         return text
 
 
-@dataclass(frozen=True, kw_only=True)
 class Path(Written):
     """A path or a name; `~/` is the home folder even where no shell has replaced it."""
 
-    metavar: str = "FILE"
-    expected: str = "the path of a file"
+    def __init__(self, metavar: str = "FILE", expected: str = "the path of a file") -> None:
+        self.metavar = metavar
+        self.expected = expected
 
     def parse(self, text: str) -> object:
         if not text or "\0" in text:
@@ -72,17 +70,13 @@ class Path(Written):
         return os.path.expanduser(text) if text.startswith("~") else text
 
 
-@dataclass(frozen=True, kw_only=True)
 class Choice(Written):
     """One word of a closed set."""
 
-    values: Mapping[str, object]
-    name: str = ""
-    """What stands for it in the help where the words would be too many."""
-
-    @property
-    def metavar(self) -> str:
-        return self.name or "|".join(self.values)
+    def __init__(self, values: Mapping[str, object], name: str = "") -> None:
+        """name: what stands for it in the help where the words would be too many."""
+        self.values = values
+        self.metavar = name or "|".join(values)
 
     @property
     def expected(self) -> str:
@@ -100,12 +94,11 @@ class Choice(Written):
         return self.values[text]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Switch:
     """Yes or no."""
 
-    metavar: str = ""
-    expected: str = "1, 0, true or false"
+    metavar = ""
+    expected = "1, 0, true or false"
 
     def parse(self, text: str) -> object:
         if text not in ("1", "0", "true", "false"):
@@ -116,12 +109,11 @@ class Switch:
         return self.parse(str(value).lower() if isinstance(value, (bool, int)) else text_of(value))
 
 
-@dataclass(frozen=True, kw_only=True)
 class JsonObject:
     """A JSON object, or a table where the source has tables."""
 
-    metavar: str = "JSON"
-    expected: str = 'a JSON object such as {"enable_thinking": false}'
+    metavar = "JSON"
+    expected = 'a JSON object such as {"enable_thinking": false}'
 
     def parse(self, text: str) -> object:
         import json
@@ -137,12 +129,11 @@ class JsonObject:
         return value
 
 
-@dataclass(frozen=True, kw_only=True)
 class Encoding(Written):
     """The name of a text encoding Python knows."""
 
-    metavar: str = "NAME"
-    expected: str = "the name of a text encoding, such as utf-8, utf-16 or latin-1"
+    metavar = "NAME"
+    expected = "the name of a text encoding, such as utf-8, utf-16 or latin-1"
 
     def parse(self, text: str) -> object:
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from nextok.cli.flag_types import text_of
 
@@ -17,54 +16,61 @@ _TIME = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|)", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Number:
     """A finite number in a range; some words may stand for values outside of it."""
 
-    low: float
-    high: float
-    whole: bool = False
-    above: bool = False
-    """Whether `low` itself is outside."""
-    words: Mapping[str, int | None] = field(default_factory=dict)
-
-    @property
-    def metavar(self) -> str:
-        return "N" if self.whole else "X"
+    def __init__(
+        self,
+        *,
+        low: float,
+        high: float,
+        whole: bool = False,
+        above: bool = False,
+        words: Mapping[str, int | None] | None = None,
+    ) -> None:
+        """above: whether `low` itself is outside."""
+        self._low = low
+        self._high = high
+        self._whole = whole
+        self._above = above
+        self._words = words or {}
+        self.metavar = "N" if whole else "X"
 
     @property
     def expected(self) -> str:
-        noun = "a whole number" if self.whole else "a number"
-        start = f"above {self.low:.12g} and at most" if self.above else f"from {self.low:.12g} to"
-        return " or ".join([f"{noun} {start} {self.high:.12g}", *self.words])
+        noun = "a whole number" if self._whole else "a number"
+        start = (
+            f"above {self._low:.12g} and at most" if self._above else f"from {self._low:.12g} to"
+        )
+        return " or ".join([f"{noun} {start} {self._high:.12g}", *self._words])
 
     def parse(self, text: str) -> object:
-        if text in self.words:
-            return self.words[text]
-        if not (_WHOLE if self.whole else DECIMAL).fullmatch(text):
+        if text in self._words:
+            return self._words[text]
+        if not (_WHOLE if self._whole else DECIMAL).fullmatch(text):
             raise ValueError
-        return self._within(int(text) if self.whole else float(text))
+        return self._within(int(text) if self._whole else float(text))
 
     def accept(self, value: object) -> object:
         if isinstance(value, str):
             return self.parse(value)
-        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+        if isinstance(value, bool) or not isinstance(value, int if self._whole else (int, float)):
             raise ValueError
-        return self._within(value if self.whole else float(value))
+        return self._within(value if self._whole else float(value))
 
     def _within(self, value: float) -> float:
         # Comparisons with NaN are all false, so it is refused here whatever the range.
-        if not (self.low < value if self.above else self.low <= value) or not value <= self.high:
+        reached = self._low < value if self._above else self._low <= value
+        if not (reached and value <= self._high):
             raise ValueError
         return value + 0  # -0.0 becomes 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Duration:
     """Seconds, or a time with its unit; `off` is none."""
 
-    metavar: str = "TIME"
-    expected: str = "a time such as 30, 30s, 2m or 500ms, at most 11574 days, or off"
+    metavar = "TIME"
+    expected = "a time above 0 and at most 1000000000 seconds, such as 30, 30s, 2m or 500ms, or off"
 
     def parse(self, text: str) -> object:
         if text == "off":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nextok.cli import environment
 from nextok.cli.commands import CommandName
@@ -33,8 +33,7 @@ _SAMPLING_KEYS = frozenset(one.name for one in fields(Sampling))
 Group = TypeVar("Group")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layer:
+class Layer(NamedTuple):
     """Settings that come from one place."""
 
     origin: str
@@ -162,7 +161,7 @@ def _one_form(resolved: Resolved) -> Resolved:
         raise UsageError("--json and --jsonl exclude each other: choose one")
     weaker = "json" if ranks[0] > ranks[1] else "jsonl"
     flags, *variables = resolved.asked
-    settled = replace(flags, values={**flags.values, weaker: False})
+    settled = flags._replace(values={**flags.values, weaker: False})
     return replace(resolved, asked=(settled, *variables))
 
 

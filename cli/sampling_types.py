@@ -6,7 +6,6 @@ The same contract as the kinds of `nextok.cli.flag_types`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from nextok.cli.flag_types import Written, text_of
 from nextok.cli.number_types import DECIMAL
@@ -31,12 +30,11 @@ _SAMPLER_ALIASES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class Samplers:
     """Names of sampling steps in the order they are to run."""
 
-    metavar: str = "A;B;…"
-    expected: str = f"names out of {', '.join(SAMPLERS)}, with ; between them"
+    metavar = "A;B;…"
+    expected = f"names out of {', '.join(SAMPLERS)}, with ; between them"
 
     def parse(self, text: str) -> object:
         return self._known(text.replace(",", ";").split(";"))
@@ -52,12 +50,11 @@ class Samplers:
         return known
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bias(Written):
     """A token, by id or by its text, and what is added to its score."""
 
-    metavar: str = "TOKEN±X"
-    expected: str = "ID+X, ID-X or TEXT=X, where X is a number (or -inf, to ban the token)"
+    metavar = "TOKEN±X"
+    expected = "ID+X, ID-X or TEXT=X, where X is a number (or -inf, to ban the token)"
 
     def parse(self, text: str) -> object:
         by_id = _BIAS_BY_ID.fullmatch(text)
