@@ -6,6 +6,7 @@ leaves here, and it names the file.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -145,18 +146,16 @@ def _load(path: str) -> dict[str, object]:
 
 
 def _parse(data: bytes, path: str) -> dict[str, object]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    # The same library under both names; a type checker would know only one of them.
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        tables: dict[str, object] = tomllib.loads(data.decode("utf-8-sig"))
-        return tables
+        tables: dict[str, object] = toml.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}: line {line} is not UTF-8") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
+    return tables
 
 
 def _table(entries: Mapping[str, object], name: str, path: str) -> Mapping[str, object]:

@@ -19,9 +19,9 @@ def main() -> int:
     started_at = time.monotonic() - time.process_time()
     if os.name == "nt":
         return _say("nextok runs on Linux and macOS: on Windows, use it inside WSL", 1)
-    if sys.argv[1:] == ["--version"] and 1 not in closed:
-        return leave(_print_version())
     try:
+        if sys.argv[1:] == ["--version"] and 1 not in closed:
+            return leave(_print_version())
         from nextok.cli.app import run
         from nextok.cli.start import Start
 
@@ -66,15 +66,21 @@ def leave(code: int) -> int:
     """The last act: everything is written, and a code above 128 is death by that signal."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        code = _silence_stdout(128 + signal.SIGPIPE)
     except (OSError, ValueError) as error:
-        code = _silence_stdout(_say(f"cannot write to standard output: {error}", 1))
+        code = _unwritten(error)
     if code > 128:
         from nextok.cli.ending import die_by
 
         die_by(code - 128)
     return code
+
+
+def _unwritten(error: Exception) -> int:
+    """The code for output that could not be written; nor is it tried again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return 128 + signal.SIGPIPE
+    return _say(f"cannot write to standard output: {error}", 1)
 
 
 def _is_open(number: int) -> bool:
@@ -88,14 +94,11 @@ def _is_open(number: int) -> bool:
 def _print_version() -> int:
     from nextok.cli.version import version
 
-    print(f"nextok {version()}")
+    try:
+        print(f"nextok {version()}")
+    except OSError as error:
+        return _unwritten(error)
     return 0
-
-
-def _silence_stdout(code: int) -> int:
-    """What could not be written is not tried again when Python closes its streams."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return code
 
 
 def _say(message: str, code: int) -> int:
