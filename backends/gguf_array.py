@@ -48,13 +48,15 @@ class Array:
 
     def strings(self) -> list[bytes]:
         """The elements of an array of strings, undecoded: some tokens are no UTF-8."""
-        data, at, found = self.raw(), 0, []
-        unpack = Struct("<Q").unpack_from
+        data, end = self.raw(), 0
+        found: list[bytes] = []
+        # Once per vocabulary entry: local names.
+        unpack, append = Struct("<Q").unpack_from, found.append
         try:
             for _ in range(self.length if self.is_text else 0):
-                end = at + 8 + unpack(data, at)[0]
-                found.append(data[at + 8 : end])
-                at = end
+                start = end + 8
+                end = start + unpack(data, end)[0]
+                append(data[start:end])
         except (StructError, OverflowError):
             raise self._changed() from None
         return found

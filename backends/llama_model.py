@@ -188,7 +188,7 @@ class LlamaModel:
     def extend(self, batch: Sequence[Chunk]) -> list[LlamaLogits]:
         """Append to several sequences in one pass."""
         self._batch.clear()
-        rows = []
+        rows: list[int] = []
         for chunk in batch:
             sequence = _sequence(chunk.cache)
             first = self._batch.add(chunk, len(sequence.tokens), sequence.sequence)
@@ -261,12 +261,13 @@ class _Batch:
         """Append a chunk; the index after its last token. EngineError when it does not fit."""
         first, count = self.batch.n_tokens, len(chunk.tokens)
         end = first + count
-        if not 0 < count or end > len(self._tokens):  # either would end the process
+        if not count > 0 or end > len(self._tokens):  # either would end the process
             raise EngineError(f"a batch holds 1 to {len(self._tokens)} tokens, not {end}")
         self._tokens[first:end] = list(chunk.tokens)
         self._positions[first:end] = list(range(position, position + count))
         self._sequences[first:end] = [sequence] * count
-        self._wanted[first:end] = [0] * (count - chunk.rows) + [1] * chunk.rows
+        wanted = bytes(count - chunk.rows) + b"\1" * chunk.rows
+        self._wanted[first:end] = list(wanted)
         self.batch.n_tokens = end
         return int(end)
 

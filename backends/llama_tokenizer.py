@@ -91,7 +91,7 @@ class LlamaTokenizer:
                 self.vocabulary, token, self._buffer, len(self._buffer), 0, special
             )
             if length >= 0:
-                return self._buffer[:length]
+                return ctypes.string_at(self._buffer, length)
             self._buffer = ctypes.create_string_buffer(-length)
 
     def _check(self, token: int) -> None:

@@ -55,6 +55,7 @@ class LlamaWeights:
         self._path = path
         vocabulary = self._llama.llama_model_get_vocab(model)
         self.tokenizer = LlamaTokenizer(vocabulary)
+        self.can_offload = supports_gpu()
         self._spell_out_reasoning_tags()
         self.metadata: Mapping[str, str] = dict(self._read_metadata())
 

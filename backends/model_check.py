@@ -13,11 +13,11 @@ from pathlib import Path
 
 from nextok.backends.architectures import KNOWN, no_generator
 from nextok.backends.file_contents import HEAD_BYTES, what_else
-from nextok.backends.ggml_types import NEWEST_TYPE, TYPES
-from nextok.backends.gguf_header import Header, Tensor, read_header, shown
+from nextok.backends.gguf_header import Header, read_header, shown
 from nextok.backends.header_values import value_fault
 from nextok.backends.model_folder import missing_file, named_folder
-from nextok.backends.split_files import first_part, part_number, part_paths
+from nextok.backends.split_files import part_number, part_paths
+from nextok.backends.tensor_check import table_fault, type_fault
 from nextok.backends.vocabulary_check import vocabulary_fault
 from nextok.generation.errors import ModelError
 
@@ -37,13 +37,13 @@ def check_model_file(path: Path) -> Header:
     Raises ModelError for everything that would not load, would end the process, or would not
     generate text.
     """
-    header = _check_part(path)
-    if header.integer("split.count") not in (None, 0, 1):
-        header = _check_parts(path, header)
+    parts = _check_parts(path, _check_part(path))
+    header = parts[0]
     fault = _kind_fault(header)
     if fault:
         raise ModelError(f"{shown(path)}: {fault}")
-    fault = value_fault(header) or vocabulary_fault(header)
+    faults = (type_fault(header.architecture, part.tensors) for part in parts)
+    fault = value_fault(header) or vocabulary_fault(header) or next(filter(None, faults), None)
     if fault:
         raise ModelError(f"{shown(path)}: unusable: {fault}: get the file from another source")
     return header
@@ -72,7 +72,9 @@ def _check_part(path: Path) -> Header:
         header = read_header(path)
     except OSError as error:
         raise ModelError(_unreadable(path, error)) from error
-    _check_tensors(header)
+    fault = table_fault(header)
+    if fault:
+        raise ModelError(f"{shown(path)}: {fault}: download it again")
     return header
 
 
@@ -99,56 +101,36 @@ def _unreadable(path: Path, error: OSError | ValueError) -> str:
     return f"{shown(path)}: cannot be read ({why}): give the path of a .gguf file"
 
 
-def _check_tensors(header: Header) -> None:
-    """The table as the engine wants it: known types, no gaps, and all of the data there."""
-    name = shown(header.path)
-    end = needed = 0
-    alignment = header.integer("general.alignment") or 32
-    for tensor in header.tensors:
-        size = tensor.size
-        if size is None or tensor.offset != end:
-            raise ModelError(f"{name}: {_tensor_fault(tensor)}")
-        needed = header.data_offset + end + size
-        end += -(-size // alignment) * alignment
-    if needed > header.file_size:
-        raise ModelError(
-            f"{name}: incomplete: it has {header.file_size} bytes and needs {needed}:"
-            " download it again"
-        )
-
-
-def _tensor_fault(tensor: Tensor) -> str:
-    name = shown(tensor.name, 60)
-    if tensor.type > NEWEST_TYPE:
-        return f"tensor '{name}' has type {tensor.type}, newer than this engine: upgrade nextok"
-    if tensor.type not in TYPES:
-        return f"tensor '{name}' has type {tensor.type}, which llama.cpp dropped: get a newer file"
-    if tensor.size is None:
-        return f"damaged: tensor '{name}' has rows of broken blocks: download it again"
-    return f"damaged: tensor '{name}' is not where it should be: download it again"
-
-
-def _check_parts(path: Path, header: Header) -> Header:
-    """All parts of a split model; the header of the first."""
-    count = header.integer("split.count")
-    named = part_number(path)
-    if named is None or named[1] != count:
+def _check_parts(path: Path, header: Header) -> list[Header]:
+    """The headers of all parts of a split model, checked; of a whole model its own."""
+    count = header.integer("split.count") or 1
+    if count == 1:
+        return [header]
+    if (part_number(path) or (0, 0))[1] != count:
         place = (header.integer("split.no") or 0) + 1
         raise ModelError(
             f"{shown(path)}: part {place} of a model in {count} files, under another name:"
             f" name the parts NAME-{place:05d}-of-{count:05d}.gguf"
         )
-    for place, part in enumerate(part_paths(path)):
-        if not part.exists():
-            raise ModelError(
-                f"{shown(path)}: one of {count} parts, and {shown(part.name)} is missing:"
-                " put it beside the others"
-            )
-        other = header if part == path else _check_part(part)
-        numbered = other.types.get("split.no") == _SPLIT_NUMBER_TYPE
-        if not numbered or other.integer("split.no") != place:
-            raise ModelError(f"{shown(part)}: not the part its name says: download it again")
-    return header if part_number(path) == (1, count) else read_header(first_part(path))
+    paths = part_paths(path)
+    missing = [part.name for part in paths if not part.exists()]
+    if missing:
+        raise ModelError(
+            f"{shown(path)}: one of {count} parts, and {shown(missing[0])} is missing:"
+            " put it beside the others"
+        )
+    return [
+        _numbered(place, header if part == path else _check_part(part))
+        for place, part in enumerate(paths)
+    ]
+
+
+def _numbered(place: int, header: Header) -> Header:
+    """The header, if it says that it is the part in this place, counted from 0."""
+    numbered = header.types.get("split.no") == _SPLIT_NUMBER_TYPE
+    if not numbered or header.integer("split.no") != place:
+        raise ModelError(f"{shown(header.path)}: not the part its name says: download it again")
+    return header
 
 
 def _kind_fault(header: Header) -> str | None:

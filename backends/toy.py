@@ -157,6 +157,7 @@ class Toy:
     trained_context = 4096
     chat_template = "{% for message in messages %}{{ message.content }}\n{% endfor %}"
     recommended_sampling: Mapping[str, str] = {}
+    can_offload = False
     computes_exactly = True
 
     def __init__(self) -> None:

@@ -17,6 +17,8 @@ def vocabulary_fault(header: Header) -> str | None:
     model = header.text("tokenizer.ggml.model")
     if model is None or model in ("none", "no_vocab"):
         return "it has no tokenizer"
+    if model == "bert":
+        return "its tokenizer (bert) is one of embedding models"
     array = header.array(_TOKENS)
     if array is None or not array.is_text or array.length == 0:
         return f"it has no list of tokens ({_TOKENS})"
@@ -58,7 +60,7 @@ def _texts(model: str, tokens: list[bytes]) -> str | None:
 def _as_the_engine_sees(tokens: list[bytes]) -> set[bytes]:
     """The distinct texts; an empty one is given a name by its place."""
     seen = set(tokens)
-    if b"" not in seen and not any(b"\0" in token for token in seen):
+    if b"" not in seen and b"\0" not in b"".join(seen):
         return seen
     return {_c_text(index, token) for index, token in enumerate(tokens)}
 

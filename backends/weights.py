@@ -82,6 +82,10 @@ class Weights(Protocol):
         """Its own sampling defaults, as texts, by the names of Sampling."""
 
     @property
+    def can_offload(self) -> bool:
+        """Whether layers can be given to a GPU."""
+
+    @property
     def computes_exactly(self) -> bool:
         """Whether a row comes out the same alone and in a batch, with the right settings."""
 
@@ -93,5 +97,3 @@ class Weights(Protocol):
 
     def close(self) -> None:
         """Free the weights."""
-
-

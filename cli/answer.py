@@ -63,6 +63,7 @@ class PlainAnswer:
     def fail(self, message: str, code: int) -> None:
         """The error goes to standard error alone."""
         self.restore()
+        self._stdout.end_line()
 
     def restore(self) -> None:
         """Leave the terminal's colours as they were."""

@@ -75,17 +75,28 @@ class Console:
         if self.terminal and not self.quiet:
             self._write(self._styled(f"nextok: {one_line(text)}", _DIM))
 
+    def plain(self, text: str) -> None:
+        """What was asked for, as it is."""
+        self._write(self._styled(one_line(text), _DIM))
+
+    def redraw(self, text: str) -> bool:
+        """Replace the current line of a terminal that can; whether it could."""
+        if not (self.terminal and self.color) or self.quiet:
+            return False
+        self._write(f"\r\x1b[2K{self._styled(text, _DIM) if text else ''}", end="")
+        return True
+
     def _line(self, label: str, text: str, style: str) -> None:
         self._write(self._styled(label.rstrip(), style) + " " + one_line(text))
 
     def _styled(self, text: str, style: str) -> str:
         return f"{style}{text}{_PLAIN}" if self.color else text
 
-    def _write(self, line: str) -> None:
+    def _write(self, line: str, end: str = "\n") -> None:
         if self.stream is None:
             return
         try:
-            self.stream.write(line + "\n")
+            self.stream.write(line + end)
             self.stream.flush()
         except (OSError, ValueError):
             return

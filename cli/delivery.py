@@ -13,8 +13,8 @@ from nextok.generation.reasoning import ReasoningSplitter, Span, SpanKind
 class Delivery:
     """All the forms of one answer, together."""
 
-    def __init__(self, answers: Sequence[Answer], first_byte: Callable[[], float | None]) -> None:
-        """first_byte: seconds from process start to the first byte written, when there was one."""
+    def __init__(self, answers: Sequence[Answer], first_byte: Callable[[], float]) -> None:
+        """first_byte: seconds from process start to the first byte written."""
         self.outcome: Outcome | None = None
         self.facts: RunFacts | None = None
         self._answers = answers

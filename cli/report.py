@@ -45,7 +45,7 @@ class Outcome:
     finish: Finish
     text: str
     reasoning: str | None
-    first_byte_seconds: float | None
+    first_byte_seconds: float
     """From process start to the first byte written."""
 
 

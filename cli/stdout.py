@@ -21,24 +21,20 @@ class ReaderGone(Exception):
 class Stdout:
     """A descriptor and what became of it."""
 
-    def __init__(
-        self, *, closed: bool, clock: Callable[[], float], encoding: str, descriptor: int = 1
-    ) -> None:
-        """closed: it was so when the process began. encoding: a terminal's."""
+    def __init__(self, *, clock: Callable[[], float], encoding: str, descriptor: int = 1) -> None:
+        """encoding: a terminal's; a pipe gets UTF-8 in every locale."""
         self.is_terminal = os.isatty(descriptor)
         self.first_write_at: float | None = None
-        self.busy = False
-        """A write is under way: nothing may be put into the middle of it."""
-        self._closed = closed
+        self._busy = False
         self._clock = clock
         self._encoding = encoding
         self._descriptor = descriptor
         self._ended_line = True
+        self._returned = ""
 
-    def check(self) -> None:
-        """OutputError if there is no standard output to write to."""
-        if self._closed:
-            raise OutputError("standard output is closed: send the answer to a file or a pipe")
+    def takes_a_line(self) -> bool:
+        """Whether a short line can be written now, at once and not into the middle of another."""
+        return not self._busy and bool(select.select([], [self._descriptor], [], 0)[1])
 
     def text(self, text: str) -> None:
         """Model text: exact UTF-8 in a pipe, unable to drive a terminal."""
@@ -46,7 +42,7 @@ class Stdout:
             return
         self._ended_line = text.endswith("\n")
         if self.is_terminal:
-            self._write(visible(text).encode(self._encoding, errors="replace"))
+            self._write(self._harmless(text).encode(self._encoding, errors="replace"))
         else:
             self._write(text.encode("utf-8", errors="replace"))
 
@@ -64,14 +60,21 @@ class Stdout:
         if not self._ended_line:
             self.text("\n")
 
+    def _harmless(self, text: str) -> str:
+        """A carriage return waits for the next piece: before a newline it does nothing."""
+        text, self._returned = self._returned + text, ""
+        if text.endswith("\r"):
+            text, self._returned = text[:-1], "\r"
+        return visible(text)
+
     def _write(self, data: bytes) -> None:
         if self.first_write_at is None:
             self.first_write_at = self._clock()
-        self.busy = True
+        self._busy = True
         view = memoryview(data)
         while view:
             view = view[self._write_some(view) :]
-        self.busy = False
+        self._busy = False
 
     def _write_some(self, data: memoryview) -> int:
         try:

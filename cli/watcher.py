@@ -50,7 +50,7 @@ class Watcher:
         started: float,
         clock: Callable[[], float],
         output: int = 1,
-        last_words: Callable[[FinishReason, int], None],
+        last_words: Callable[[FinishReason], None],
     ) -> None:
         """started: the process's start in `clock`'s seconds. output: the answer's descriptor.
         last_words: called before the process is ended without the main thread."""
@@ -168,7 +168,7 @@ class Watcher:
     def _end(self) -> None:
         reason = self._abort.reason or FinishReason.INTERRUPTED
         with contextlib.suppress(Exception):  # nothing may keep the process alive now
-            self._last_words(reason, self.signal_number)
+            self._last_words(reason)
         leave(reason, self.signal_number)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+
 from nextok.backends.llama_weights import LlamaWeights
 from nextok.backends.toy import Toy
 from nextok.backends.weights import Context, ContextOptions, LoadOptions, Weights

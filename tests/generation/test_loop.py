@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import pytest
+
 from nextok.backends.toy import END, Toy, ToyModel
 from nextok.backends.weights import ContextOptions
 from nextok.generation.abort import Abort, Aborted

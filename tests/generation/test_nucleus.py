@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from nextok.generation.errors import EngineError
 from nextok.generation.nucleus import NucleusSampler, nucleus, softmax
 

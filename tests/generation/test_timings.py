@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from nextok.generation.timings import Latency, Stopwatch, percentile
 
 

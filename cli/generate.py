@@ -1,0 +1,164 @@
+"""`nextok generate`: one answer to one prompt, ended by whatever ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+
+from nextok.cli.answer import Answer, JsonAnswer, JsonLines, PlainAnswer
+from nextok.cli.console import use_color
+from nextok.cli.delivery import Delivery
+from nextok.cli.ending import leave
+from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
+from nextok.cli.invocation import Invocation
+from nextok.cli.oneshot import OneShot
+from nextok.cli.report import Outcome, two_lines
+from nextok.cli.settings import StopSettings, ThinkMode
+from nextok.cli.status import Status
+from nextok.cli.stdout import ReaderGone, Stdout
+from nextok.cli.trace import Trace
+from nextok.cli.watcher import Deadlines, Watcher
+from nextok.generation.abort import Abort, Aborted
+from nextok.generation.errors import NextokError, OutputError
+from nextok.generation.finish import FinishReason
+
+_CODES = {
+    FinishReason.CONTEXT: CONTEXT,
+    FinishReason.TIMEOUT: TIMED_OUT,
+    FinishReason.STALLED: TIMED_OUT,
+}
+_NOTES = {
+    FinishReason.LENGTH: "stopped after {tokens} tokens (--max-tokens)",
+    FinishReason.CONTEXT: "stopped: the context of {context} tokens is full (--ctx-size)",
+    FinishReason.INTERRUPTED: "interrupted",
+    FinishReason.TIMEOUT: "stopped: out of time (--timeout, --first-token-timeout)",
+    FinishReason.STALLED: "stopped: the engine stalled (--stall-timeout)",
+}
+
+
+def generate(invocation: Invocation) -> int:
+    """Answer; the exit code. Endings from outside may end the process instead."""
+    return _Generation(invocation).run()
+
+
+class _Generation:
+    """Everything around one answer: where it goes, what may end it, what is said at the end."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+        self._console = invocation.console
+        self._output = invocation.resolved.output
+        self._abort = Abort()
+        self._status = Status(self._console, time.monotonic)
+        self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
+        self._trace = Trace(self._output.trace, self._console) if self._output.trace else None
+        self._delivery = Delivery(self._answers(), self._first_byte)
+        self._watcher = Watcher(
+            self._abort,
+            deadlines(invocation.resolved.stops),
+            started=invocation.start.at,
+            clock=time.monotonic,
+            last_words=self._last_words,
+        )
+
+    def run(self) -> int:
+        one = OneShot(
+            self._invocation.resolved,
+            console=self._console,
+            status=self._status,
+            delivery=self._delivery,
+            abort=self._abort,
+            watcher=self._watcher,
+        )
+        self._watcher.start()
+        try:
+            one.run()
+        except ReaderGone:
+            self._abort.trip(FinishReason.DISCONNECTED)
+        except Aborted:
+            self._watcher.came_back()
+            self._fail(*self._cut_short())
+        except NextokError as error:
+            self._fail(str(error), code_of(error))
+            raise
+        finally:
+            self._status.clear()
+            self._watcher.stop()
+        return self._end()
+
+    def _end(self) -> int:
+        outcome, reason = self._delivery.outcome, self._abort.reason
+        if outcome is not None:
+            if reason is not FinishReason.DISCONNECTED:
+                self._say_how_it_ended(outcome)
+            if outcome.finish.error is not None:
+                raise outcome.finish.error
+            reason = reason or outcome.finish.reason
+        if reason in (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED):
+            leave(reason, self._watcher.signal_number)
+        return _CODES.get(reason, ANSWERED) if reason else ANSWERED
+
+    def _say_how_it_ended(self, outcome: Outcome) -> None:
+        finish, facts = outcome.finish, self._delivery.facts
+        note = _NOTES.get(finish.reason)
+        if note is not None and facts is not None:
+            self._console.note(
+                note.format(tokens=finish.completion_tokens, context=facts.context_size)
+            )
+        if self._output.stats and facts is not None:
+            for line in two_lines(facts, outcome):
+                self._console.plain(line)
+
+    def _cut_short(self) -> tuple[str, int]:
+        """Words and code for an ending before the first token."""
+        reason = self._abort.reason or FinishReason.INTERRUPTED
+        code = _CODES.get(reason, SIGNALLED + self._watcher.signal_number)
+        return reason.value, code
+
+    def _fail(self, message: str, code: int) -> None:
+        with contextlib.suppress(ReaderGone, OutputError):
+            self._delivery.fail(message, code)
+
+    def _last_words(self, reason: FinishReason) -> None:
+        """The watcher is about to end the process; the main thread is stuck somewhere else."""
+        self._status.clear()
+        if reason is not FinishReason.DISCONNECTED and self._stdout.takes_a_line():
+            self._fail(*self._cut_short())
+
+    def _first_byte(self) -> float:
+        """Seconds from process start; of a JSON object, until it is about to be written."""
+        at = self._stdout.first_write_at
+        return (time.monotonic() if at is None else at) - self._invocation.start.at
+
+    def _answers(self) -> list[Answer]:
+        """stdout's form, and the trace beside it."""
+        answers: list[Answer] = []
+        if self._output.json:
+            answers.append(JsonAnswer(self._stdout.line))
+        elif self._output.jsonl:
+            answers.append(JsonLines(self._stdout.line))
+        else:
+            answers.append(PlainAnswer(self._stdout, self._think()))
+        if self._trace is not None:
+            answers.append(JsonLines(self._trace.line))
+        return answers
+
+    def _think(self) -> ThinkMode:
+        """How reasoning is shown: dim needs a terminal with colours."""
+        asked = self._output.think
+        if not self._stdout.is_terminal:
+            return "show" if asked == "show" else "hide"
+        if asked in ("show", "hide"):
+            return asked
+        environ = self._invocation.environ
+        return "dim" if use_color(self._output.color, terminal=True, environ=environ) else "show"
+
+
+def deadlines(stops: StopSettings) -> Deadlines:
+    """The limits the user gave, for the watcher."""
+    return Deadlines(
+        total=stops.timeout,
+        first_token=stops.first_token_timeout,
+        stall=stops.stall_timeout,
+    )

@@ -1,0 +1,90 @@
+"""`nextok info`: versions, the engine's build, threads, folders and the default model."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from nextok.backends.folders import cache_folder, config_file, state_folder
+from nextok.backends.llama_library import devices, library_path, supports_gpu, system_info
+from nextok.backends.locate import find_starter
+from nextok.backends.memory import available_bytes
+from nextok.backends.threads import default_threads
+from nextok.cli.answer import json_text
+from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.invocation import Invocation
+from nextok.cli.loaded import DEFAULT_CONTEXT
+from nextok.cli.loaded_prompt import plain_stdout
+from nextok.cli.show import size
+from nextok.cli.table import Row, print_table
+
+_NO_MODEL = "none: pip install 'nextok[starter]', or name one with -m FILE.gguf"
+
+
+def info(invocation: Invocation) -> int:
+    """Print a table, or one JSON object."""
+    if invocation.resolved.engine.gpu_layers and not supports_gpu():
+        invocation.console.warning(
+            "this build of the engine has no GPU support: layers stay on the CPU"
+        )
+    facts = _facts(invocation)
+    if invocation.resolved.output.json:
+        plain_stdout().line(json_text(facts))
+    else:
+        print_table([_row(name, value) for name, value in facts.items()], invocation)
+    return ANSWERED
+
+
+def _facts(invocation: Invocation) -> Mapping[str, object]:
+    engine = invocation.resolved.engine
+    memory = available_bytes()
+    return {
+        "nextok": version("nextok"),
+        "python": platform.python_version(),
+        "engine": f"llama-cpp-python {version('llama-cpp-python')}",
+        "engine library": str(library_path()),
+        "engine features": _features(),
+        "GPU support": supports_gpu(),
+        "devices": [f"{name}: {description}" for name, description in devices()],
+        "threads": engine.threads or default_threads(),
+        "memory available": None if memory is None else size(memory),
+        "context": _context(engine.ctx_size),
+        "default model": _default_model(engine.model),
+        "config file": _described(config_file()),
+        "state folder": _described(state_folder()),
+        "cache folder": _described(cache_folder()),
+    }
+
+
+def _features() -> str:
+    """`AVX2 FMA …`: what the engine was built to use of the CPU, among other switches."""
+    pairs = (part.split(" = ") for part in system_info().replace("CPU :", "").split("|"))
+    return " ".join(pair[0].strip() for pair in pairs if len(pair) == 2 and pair[1].strip() == "1")
+
+
+def _context(asked: int | None) -> str:
+    if asked is None:
+        return f"what the model was trained for, at most {DEFAULT_CONTEXT} tokens (--ctx-size)"
+    return "what the model was trained for" if asked == 0 else f"{asked} tokens"
+
+
+def _default_model(configured: str | None) -> str:
+    starter = find_starter()
+    return configured or (str(starter) if starter else _NO_MODEL)
+
+
+def _described(path: Path) -> str:
+    if not path.exists():
+        return f"{path} (not there yet)"
+    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    return f"{path} ({size(sum(one.stat().st_size for one in files))})"
+
+
+def _row(name: str, value: object) -> Row:
+    if isinstance(value, bool):
+        return name, "yes" if value else "no"
+    if isinstance(value, list):
+        return name, ", ".join(map(str, value))
+    return name, "unknown" if value is None else str(value)

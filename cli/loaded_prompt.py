@@ -1,0 +1,34 @@
+"""A prompt in tokens without a generation: what `render` and `tokens` look at."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from nextok.backends.weights import Weights
+from nextok.cli.invocation import Invocation
+from nextok.cli.loaded import load
+from nextok.cli.prompting import PromptTokens, read_prompt
+from nextok.cli.status import Status
+from nextok.cli.stdout import Stdout
+from nextok.generation.abort import Abort
+
+
+def load_prompt(invocation: Invocation) -> tuple[PromptTokens, Weights]:
+    """Read the prompt and load the model's vocabulary. Raises NextokError."""
+    console = invocation.console
+    prompt = read_prompt(invocation.resolved.prompt, console)
+    loaded = load(
+        invocation.resolved,
+        Abort(),
+        console,
+        Status(console, time.monotonic),
+        time.monotonic,
+        vocabulary_only=True,
+    )
+    return prompt.tokens(loaded.weights, console), loaded.weights
+
+
+def plain_stdout() -> Stdout:
+    """Standard output for exact text."""
+    return Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")

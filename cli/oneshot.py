@@ -1,0 +1,147 @@
+"""One generation from a prompt to its last byte: load, tokenise, run, deliver."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nextok.backends.weights import Chain, Context, Weights
+from nextok.cli.console import Console
+from nextok.cli.delivery import Delivery
+from nextok.cli.loaded import Loaded, load
+from nextok.cli.prompting import PromptTokens, read_prompt
+from nextok.cli.report import RunFacts
+from nextok.cli.resolution import Resolved
+from nextok.cli.settings import LogitBias
+from nextok.cli.status import Status
+from nextok.cli.watcher import Watcher
+from nextok.generation.abort import Abort
+from nextok.generation.errors import UsageError
+from nextok.generation.events import Event, Finish, Prefill
+from nextok.generation.loop import Job
+from nextok.generation.reasoning import ReasoningSplitter
+from nextok.generation.sampling import Sampling
+from nextok.generation.stream import generate
+
+#: Tokens. The engine rounds a context up to a multiple of this.
+_STEP = 256
+
+
+class OneShot:
+    """Runs once; what came of it is in `delivery`."""
+
+    def __init__(
+        self,
+        resolved: Resolved,
+        *,
+        console: Console,
+        status: Status,
+        delivery: Delivery,
+        abort: Abort,
+        watcher: Watcher,
+    ) -> None:
+        self._resolved = resolved
+        self._console = console
+        self._status = status
+        self._delivery = delivery
+        self._abort = abort
+        self._watcher = watcher
+
+    def run(self) -> None:
+        """Deliver one answer. Raises NextokError, ReaderGone, and Aborted before the start."""
+        prompt = read_prompt(self._resolved.prompt, self._console)
+        loaded = load(self._resolved, self._abort, self._console, self._status, time.monotonic)
+        tokens = prompt.tokens(loaded.weights, self._console)
+        size = allocation(loaded, len(tokens.ids))
+        model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)
+        sampling = drawn(loaded.resolved, loaded.weights)
+        sampler = loaded.weights.sampler(
+            sampling, context_size=loaded.context_limit, history=tokens.ids
+        )
+        self._delivery.start(facts(loaded, tokens, sampling), loaded.at, splitter(tokens))
+        for event in self._watcher.watched(self._events(loaded, tokens, model, sampler)):
+            self._show_progress(event)
+            self._delivery.event(event)
+        sampler.close()
+        model.close()
+        loaded.weights.close()
+
+    def _events(
+        self, loaded: Loaded, tokens: PromptTokens, model: Context, sampler: Chain
+    ) -> Iterator[Event]:
+        tokenizer, stops = loaded.weights.tokenizer, loaded.resolved.stops
+        job = Job(
+            model=model,
+            cache=model.new_cache(),
+            sampler=sampler,
+            prompt=tokens.ids,
+            is_end=tokenizer.is_end,
+            clock=time.monotonic,
+            max_tokens=stops.max_tokens,
+        )
+        return generate(
+            job, tokenizer.piece, stops=stops.stop, abort=self._abort, origin=loaded.at
+        )  # fmt: skip
+
+    def _show_progress(self, event: Event) -> None:
+        if isinstance(event, Prefill):
+            self._status.show(f"reading the prompt: {event.done} of {event.total} tokens")
+            return
+        self._status.clear()
+        if isinstance(event, Finish):
+            self._watcher.came_back()
+
+
+def allocation(loaded: Loaded, prompt_tokens: int) -> int:
+    """As much context as this run can need, and no more than it may have."""
+    most = loaded.resolved.stops.max_tokens
+    if most < 0:
+        return loaded.context_limit
+    needed = prompt_tokens + max(1, most)
+    return min(loaded.context_limit, -(-needed // _STEP) * _STEP)
+
+
+def drawn(resolved: Resolved, weights: Weights) -> Sampling:
+    """The sampling settings with a seed and with token ids for biased texts."""
+    sampling = resolved.sampling
+    seed = sampling.seed if sampling.seed >= 0 else random.SystemRandom().randrange(2**32 - 1)
+    biases = tuple(pair for bias in resolved.biases for pair in _token_biases(bias, weights))
+    return replace(
+        sampling, seed=seed, logit_bias=biases, ignore_eos=resolved.stops.ignore_eos
+    )  # fmt: skip
+
+
+def _token_biases(bias: LogitBias, weights: Weights) -> Iterator[tuple[int, float]]:
+    tokenizer = weights.tokenizer
+    if isinstance(bias.token, str):
+        yield from ((token, bias.value) for token in tokenizer.encode(bias.token, special=True))
+    elif bias.token < len(tokenizer):
+        yield bias.token, bias.value
+    else:
+        raise UsageError(
+            f"--logit-bias {bias.token}: the vocabulary has ids from 0 to {len(tokenizer) - 1}"
+        )
+
+
+def facts(loaded: Loaded, tokens: PromptTokens, sampling: Sampling) -> RunFacts:
+    """What is known before the first token."""
+    return RunFacts(
+        model=loaded.weights.name,
+        prompt_tokens=len(tokens.ids),
+        context_size=loaded.context_limit,
+        threads=loaded.threads,
+        sampling=sampling,
+        exact=loaded.exact,
+        load_seconds=loaded.load_seconds,
+    )
+
+
+def splitter(tokens: PromptTokens) -> ReasoningSplitter | None:
+    """What tells reasoning from answer; raw text is taken as it is."""
+    if tokens.raw:
+        return None
+    made = ReasoningSplitter(tokens.opened)
+    made.feed(tokens.prefill)
+    return made

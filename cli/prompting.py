@@ -1,0 +1,109 @@
+"""From what the user wrote to the tokens the model is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nextok.backends.weights import Weights
+from nextok.cli.console import Console
+from nextok.cli.prompt import PromptReader
+from nextok.cli.settings import PromptSettings
+from nextok.generation.errors import UsageError
+from nextok.generation.message import Message
+
+#: The names under which chat templates take the switch for reasoning.
+_REASONING_SWITCHES = ("enable_thinking", "thinking")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptTokens:
+    """A prompt as the model gets it."""
+
+    ids: Sequence[int]
+    text: str
+    raw: bool
+    opened: str | None = None
+    """The tag of a reasoning block that the template has opened."""
+    prefill: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What the user wrote, read and decoded. Knows no model yet."""
+
+    settings: PromptSettings
+    text: str = ""
+    """For a raw prompt."""
+    messages: Sequence[Message] = ()
+    """For a chat prompt."""
+    template: str | None = None
+    """Source of the template that overrides the model's own."""
+
+    def tokens(self, weights: Weights, console: Console) -> PromptTokens:
+        """The tokens for this model. Raises TemplateError; says it when there is no template."""
+        source = self.template if self.template is not None else weights.chat_template
+        if self.settings.raw:
+            return self._raw(weights, self.text)
+        if source is None:
+            console.warning(
+                f"{weights.name} has no chat template: the prompt goes in as it is, like --raw "
+                "(--chat-template NAME gives it one)"
+            )
+            return self._raw(weights, "\n\n".join(one.content for one in self.messages))
+        return self._chat(weights, source)
+
+    def _raw(self, weights: Weights, text: str) -> PromptTokens:
+        from nextok.backends.prompt_tokens import raw_tokens
+
+        text += self.settings.prefill or ""
+        ids = raw_tokens(weights.tokenizer, text, self.settings.special)
+        return PromptTokens(ids=ids, text=text, raw=True)
+
+    def _chat(self, weights: Weights, source: str) -> PromptTokens:
+        from nextok.backends.chat_template import ChatTemplate
+        from nextok.backends.prompt_tokens import chat_tokens
+
+        tokenizer = weights.tokenizer
+        template = ChatTemplate(
+            source, tokenizer.special_text("bos"), tokenizer.special_text("eos")
+        )  # fmt: skip
+        prefill = self.settings.prefill or ""
+        chat = chat_tokens(
+            tokenizer, template, self.messages, variables=self._variables(), prefill=prefill
+        )
+        return PromptTokens(
+            ids=chat.tokens,
+            text=chat.text,
+            raw=False,
+            opened=chat.opens_reasoning,
+            prefill=prefill,
+        )
+
+    def _variables(self) -> Mapping[str, object]:
+        settings = self.settings
+        switch = {} if settings.reasoning is None else dict.fromkeys(
+            _REASONING_SWITCHES, settings.reasoning
+        )  # fmt: skip
+        return {**switch, **settings.chat_template_kwargs}
+
+
+def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
+    """Read all of it, before a model is loaded. Raises UsageError."""
+    if settings.raw and (settings.messages or settings.system):
+        flag = "--messages" if settings.messages else "--system"
+        raise UsageError(f"{flag} needs a chat template: leave out --raw")
+    reader = PromptReader(settings, console.warning)
+    if settings.raw:
+        return Prompt(settings=settings, text=reader.text())
+    return Prompt(
+        settings=settings, messages=reader.messages(), template=_template(settings.chat_template)
+    )
+
+
+def _template(name: str | None) -> str | None:
+    if name is None:
+        return None
+    from nextok.backends.named_templates import load_template
+
+    return load_template(name)
