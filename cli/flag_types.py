@@ -137,9 +137,11 @@ class Encoding(Written):
 
     def parse(self, text: str) -> object:
         try:
-            b"".decode(text)
+            b"0".decode(text)  # no empty bytes: for them Python does not look the name up
         except LookupError as error:
             raise ValueError from error
+        except UnicodeError:
+            pass  # known, and not made for a single byte
         return text
 
 

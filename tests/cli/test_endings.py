@@ -1,0 +1,292 @@
+"""What ends a run from outside: signals, the reader, the clock, missing descriptors.
+
+No test measures time. A wait has a limit only so that a hang fails instead of lasting for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+NEXTOK = str(Path(sys.executable).with_name("nextok"))
+HANG = 30
+ENDLESS = ("-n", "1000000", "hi")
+
+Process = subprocess.Popen[bytes]
+
+
+def start(*arguments: str, **options: object) -> Process:
+    return subprocess.Popen(
+        [NEXTOK, "-t", "1", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def finish(process: Process) -> tuple[int, str, str]:
+    """Exit code (negative: the signal), standard output, standard error."""
+    out, err = process.communicate(timeout=HANG)
+    return process.returncode, out.decode(), err.decode()
+
+
+def wait_for_text(process: Process) -> bytes:
+    assert process.stdout is not None
+    return os.read(process.stdout.fileno(), 1)
+
+
+@pytest.fixture(scope="module")
+def long_prompt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """About 6,000 tokens: tens of seconds of prefill for the starter."""
+    path = tmp_path_factory.mktemp("prompt") / "long.txt"
+    path.write_text("The quick brown fox jumps over the lazy dog and runs away. " * 450)
+    return path
+
+
+@pytest.fixture
+def prefilling(starter_gguf: Path, long_prompt: Path, tmp_path: Path) -> Iterator[list[str]]:
+    """Arguments for a run that prefills for long, and writes a trace that says when it does."""
+    trace = tmp_path / "trace.jsonl"
+    yield ["-m", str(starter_gguf), "-f", str(long_prompt), "--trace", str(trace)]
+
+
+def wait_for_prefill(arguments: list[str]) -> None:
+    """Until the first chunk of the prompt has been read."""
+    trace = Path(arguments[-1])
+    for _ in range(HANG * 100):
+        if trace.exists() and trace.read_text().count('"prefill"') > 1:
+            return
+        time.sleep(0.01)
+    pytest.fail("no prefill began")
+
+
+def is_la_li(text: str) -> bool:
+    """The loop model's words, cut anywhere but inside a word, ended by one newline."""
+    words = text.removesuffix("\n").removesuffix(" ").split(" ")
+    return text.endswith("\n") and words == [
+        "la" if i % 2 == 0 else "li" for i in range(len(words))
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_decode_keeps_what_was_said(loop_gguf: Path, number: int) -> None:
+    process = start("-m", str(loop_gguf), *ENDLESS)
+    first = wait_for_text(process)
+    process.send_signal(number)
+    code, out, err = finish(process)
+    assert code == -number
+    assert is_la_li(first.decode() + out)
+    assert err == ""
+
+
+def test_a_signal_in_decode_still_gives_the_json(loop_gguf: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "t"
+    process = start("-m", str(loop_gguf), "--json", "--trace", str(trace), *ENDLESS)
+    while not trace.exists() or '"token"' not in trace.read_text():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    code, out, err = finish(process)
+    report = json.loads(out)
+    assert code == -signal.SIGTERM
+    assert report["finish_reason"] == "interrupted"
+    assert is_la_li(report["text"] + "\n")
+    assert report["completion_tokens"] > 0
+    assert json.loads(trace.read_text().splitlines()[-1])["type"] == "end"
+    assert err == ""
+
+
+def test_a_signal_in_prefill_leaves_no_byte(prefilling: list[str]) -> None:
+    process = start(*prefilling)
+    wait_for_prefill(prefilling)
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == (-signal.SIGINT, "", "")
+
+
+def test_a_signal_in_prefill_gives_the_json(prefilling: list[str]) -> None:
+    process = start("--json", *prefilling)
+    wait_for_prefill(prefilling)
+    process.send_signal(signal.SIGINT)
+    code, out, _ = finish(process)
+    report = json.loads(out)
+    assert code == -signal.SIGINT
+    assert (report["finish_reason"], report["completion_tokens"]) == ("interrupted", 0)
+    assert report["timings"]["ttft_s"] is None
+
+
+def test_two_interrupts_at_once(loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), *ENDLESS)
+    wait_for_text(process)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process)
+    assert (code, err) == (-signal.SIGINT, "")
+
+
+def test_an_ignored_interrupt_stays_ignored(loop_gguf: Path) -> None:
+    process = start(
+        "-m",
+        str(loop_gguf),
+        "-n",
+        "30000",
+        "hi",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    wait_for_text(process)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    assert (code, err) == (0, "")
+    assert len(out.split()) == 30000
+
+
+@pytest.mark.slow
+def test_an_interrupt_at_any_moment_is_clean(loop_gguf: Path) -> None:
+    """Every 5 ms of the first second. Before our first line runs, Python may still speak."""
+    for milliseconds in range(0, 1000, 5):
+        process = start("-m", str(loop_gguf), *ENDLESS)
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        code, out, err = finish(process)
+        if err and not any(folder in err for folder in ("/cli/app", "/generation/", "/backends/")):
+            assert "KeyboardInterrupt" in err
+            continue
+        assert (code, err) == (-signal.SIGINT, ""), milliseconds
+        assert out == "" or is_la_li(out)
+
+
+def test_a_loop_of_the_shell_stops_too(loop_gguf: Path) -> None:
+    script = f"for i in 1 2 3; do echo run $i; {NEXTOK} -m {loop_gguf} -t 1 -n 1000000 hi; done"
+    process = subprocess.Popen(
+        ["bash", "-c", script],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    while b"la" not in os.read(process.stdout.fileno(), 4096):
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    _, out, _ = finish(process)
+    assert "run 2" not in out
+
+
+def test_the_reader_gone_in_decode(loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), *ENDLESS)
+    wait_for_text(process)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=HANG) == -signal.SIGPIPE
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--jsonl",)])
+def test_the_reader_gone_in_prefill(prefilling: list[str], form: tuple[str, ...]) -> None:
+    process = start(*form, *prefilling)
+    wait_for_prefill(prefilling)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=HANG) == -signal.SIGPIPE
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+
+
+def test_head_takes_one_line_and_the_run_ends(loop_gguf: Path) -> None:
+    script = (
+        f"{NEXTOK} -m {loop_gguf} -t 1 {' '.join(ENDLESS)} | head -c 5; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=HANG, check=True)
+    assert done.stdout == b"la li141\n"
+    assert done.stderr == b""
+
+
+def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), *ENDLESS)
+    time.sleep(3)  # by now the pipe is full
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=HANG) == -signal.SIGINT
+    code, out, err = finish(process)
+    assert out.startswith("la li ")
+    assert err == ""
+
+
+def test_a_reader_that_never_reads_cannot_hold_up_a_timeout(loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), "--timeout", "3", *ENDLESS)
+    assert process.wait(timeout=HANG) == 124
+    assert finish(process)[1].startswith("la li ")
+
+
+def test_a_timeout_in_decode(loop_gguf: Path) -> None:
+    code, out, err = finish(start("-m", str(loop_gguf), "--timeout", "2s", *ENDLESS))
+    assert (code, err) == (124, "")
+    assert is_la_li(out)
+
+
+def test_a_timeout_in_prefill(prefilling: list[str]) -> None:
+    code, out, err = finish(start("--json", "--timeout", "3", *prefilling))
+    assert (code, err) == (124, "")
+    assert json.loads(out)["finish_reason"] == "timeout"
+
+
+def test_a_first_token_timeout(prefilling: list[str], loop_gguf: Path) -> None:
+    code, out, _ = finish(start("--first-token-timeout", "3", *prefilling))
+    assert (code, out) == (124, "")
+    many = ("-n", "20000", "hi")
+    code, _, _ = finish(start("-m", str(loop_gguf), "--first-token-timeout", "20", *many))
+    assert code == 0
+
+
+def test_a_stalled_engine(prefilling: list[str]) -> None:
+    """One batch of thousands of tokens gives no sign of life for a long time."""
+    batch = ("-b", "8192", "--stall-timeout", "1")
+    code, out, err = finish(start("--json", *batch, *prefilling))
+    assert (code, err) == (124, "")
+    assert json.loads(out)["finish_reason"] == "stalled"
+
+
+def test_a_slow_reader_is_no_stall(loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), "-n", "50000", "--stall-timeout", "1", "hi")
+    time.sleep(3)  # the pipe is full: the engine is idle, not stalled
+    code, out, _ = finish(process)
+    assert code == 0
+    assert len(out.split()) == 50000
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_a_closed_descriptor_is_no_file_of_ours(emoji_gguf: Path, closed: str) -> None:
+    script = f"{NEXTOK} -m {emoji_gguf} -t 1 hi {closed}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=HANG, check=False)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "Hi 😀 bye\n", b"")
+
+
+def test_a_closed_standard_output_is_said(emoji_gguf: Path) -> None:
+    before = emoji_gguf.read_bytes()
+    script = f"{NEXTOK} -m {emoji_gguf} -t 1 hi >&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=HANG, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode().count("\n") == 1
+    assert b"standard output is closed" in done.stderr
+    assert emoji_gguf.read_bytes() == before
+
+
+def test_nothing_is_said_at_exit(emoji_gguf: Path) -> None:
+    """Destructors that run too late are a common complaint of users of the bindings."""
+    python = [sys.executable, "-W", "error", "-X", "dev", NEXTOK]
+    for _ in range(5):
+        done = subprocess.run(
+            [*python, "-m", str(emoji_gguf), "-t", "1", "hi"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=HANG,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
