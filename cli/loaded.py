@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,10 +13,12 @@ from nextok.backends.seen_files import SeenFiles
 from nextok.backends.threads import default_threads
 from nextok.backends.weights import ContextOptions, LoadOptions, Weights
 from nextok.cli.console import Console
+from nextok.cli.flag_table import BY_WORD
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import EngineSettings
 from nextok.cli.status import Status
 from nextok.generation.abort import Abort
+from nextok.generation.errors import UsageError
 
 DEFAULT_CONTEXT = 8192
 """Tokens. A model trained for more would take more memory than most conversations need."""
@@ -85,7 +87,8 @@ def load(
     began = clock()
     weights = _open(path, engine, abort, console, status, vocabulary_only=vocabulary_only)
     done = clock()
-    resolved = resolved.with_model(_names(engine.model, path), weights.recommended_sampling)
+    recommended = recommendations(weights.recommended_sampling, console)
+    resolved = resolved.with_model(_names(engine.model, path), recommended)
     engine = resolved.engine
     return Loaded(
         weights=weights,
@@ -125,6 +128,18 @@ def _open(
             "(README says how to get a CUDA, Metal or Vulkan build)"
         )
     return weights
+
+
+def recommendations(texts: Mapping[str, str], console: Console) -> dict[str, object]:
+    """The model's own sampling defaults as values; what no flag could set is left out, and said."""
+    found: dict[str, object] = {}
+    for key, text in texts.items():
+        flag, _ = BY_WORD[key]
+        try:
+            found[key] = flag.parse(text, f"{flag.names[0]} as this model recommends it")
+        except UsageError as error:
+            console.warning(f"ignored: {error}")
+    return found
 
 
 def _names(reference: str | None, path: Path | None) -> list[str]:

@@ -11,6 +11,7 @@ from nextok.backends.weights import Chain, Context, Weights
 from nextok.cli.console import Console
 from nextok.cli.delivery import Delivery
 from nextok.cli.loaded import Loaded, load
+from nextok.cli.prompt import argument, written
 from nextok.cli.prompting import PromptTokens, read_prompt
 from nextok.cli.report import RunFacts
 from nextok.cli.resolution import Resolved
@@ -71,7 +72,7 @@ class OneShot:
     def _events(
         self, loaded: Loaded, tokens: PromptTokens, model: Context, sampler: Chain
     ) -> Iterator[Event]:
-        tokenizer, stops = loaded.weights.tokenizer, loaded.resolved.stops
+        tokenizer = loaded.weights.tokenizer
         job = Job(
             model=model,
             cache=model.new_cache(),
@@ -79,11 +80,10 @@ class OneShot:
             prompt=tokens.ids,
             is_end=tokenizer.is_end,
             clock=time.monotonic,
-            max_tokens=stops.max_tokens,
+            max_tokens=loaded.resolved.stops.max_tokens,
         )
-        return generate(
-            job, tokenizer.piece, stops=stops.stop, abort=self._abort, origin=loaded.at
-        )  # fmt: skip
+        stops = stop_strings(loaded.resolved)
+        return generate(job, tokenizer.piece, stops=stops, abort=self._abort, origin=loaded.at)
 
     def _show_progress(self, event: Event) -> None:
         if isinstance(event, Prefill):
@@ -92,6 +92,11 @@ class OneShot:
         self._status.clear()
         if isinstance(event, Finish):
             self._watcher.came_back()
+
+
+def stop_strings(resolved: Resolved) -> list[str]:
+    """The texts to end before. Raises UsageError."""
+    return [written(text, "--stop", resolved.prompt) for text in resolved.stops.stop]
 
 
 def allocation(loaded: Loaded, prompt_tokens: int) -> int:
@@ -116,7 +121,8 @@ def drawn(resolved: Resolved, weights: Weights) -> Sampling:
 def _token_biases(bias: LogitBias, weights: Weights) -> Iterator[tuple[int, float]]:
     tokenizer = weights.tokenizer
     if isinstance(bias.token, str):
-        yield from ((token, bias.value) for token in tokenizer.encode(bias.token, special=True))
+        text = argument(bias.token, "--logit-bias")
+        yield from ((token, bias.value) for token in tokenizer.encode(text, special=True))
     elif bias.token < len(tokenizer):
         yield bias.token, bias.value
     else:

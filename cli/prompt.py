@@ -33,7 +33,7 @@ class PromptReader:
         settings = self._settings
         found: list[Message] = []
         if settings.system is not None:
-            system = self._unescape(_argument(settings.system, "--system", settings.encoding))
+            system = written(settings.system, "--system", settings)
             found.append(Message(role="system", content=system))
         if settings.messages is not None:
             source = settings.messages
@@ -62,7 +62,7 @@ class PromptReader:
         for name in settings.file:
             yield self._stdin() if name == "-" else self._file(name)
         if settings.prompt is not None:
-            yield self._unescape(_argument(settings.prompt, "the prompt", settings.encoding))
+            yield written(settings.prompt, "the prompt", settings)
 
     def _reads_stdin(self) -> bool:
         settings = self._settings
@@ -91,6 +91,12 @@ class PromptReader:
         return unescape(text) if self._settings.escape else text
 
 
+def written(text: str, origin: str, settings: PromptSettings) -> str:
+    """A text from the command line as it was meant: its bytes decoded, --escape heeded."""
+    text = argument(text, origin, settings.encoding)
+    return unescape(text) if settings.escape else text
+
+
 def unescape(text: str) -> str:
     r"""Replace \n \r \t \\ \' \" \0 \xHH; anything else after a backslash stays as it is."""
 
@@ -110,12 +116,17 @@ def _file(name: str) -> bytes:
 
 def _blank_line(text: str) -> str:
     """What makes one blank line after `text`."""
+    if re.search(r"\n\r?\n\Z", text):
+        return ""
     return "\n" if text.endswith("\n") else "\n\n"
 
 
-def _argument(text: str, origin: str, encoding: str) -> str:
+def argument(text: str, origin: str, encoding: str = "utf-8") -> str:
     """The argument's own bytes, whatever the locale made of them; --encoding is for files first."""
-    data = os.fsencode(text)
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError:  # it comes from the config file, and was text all along
+        return text
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -126,7 +137,7 @@ def _decode(data: bytes, origin: str, encoding: str) -> str:
     if encoding == "utf-8" and data.startswith(_UTF16_MARKS):
         raise UsageError(f"{origin} is UTF-16: add --encoding utf-16")
     try:
-        return data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        return data.decode(encoding).removeprefix("\N{BYTE ORDER MARK}")
     except LookupError:
         raise UsageError(f"unknown encoding {encoding}: utf-8, utf-16, latin-1, …") from None
     except UnicodeDecodeError as error:

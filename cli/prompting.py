@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nextok.backends.weights import Weights
 from nextok.cli.console import Console
-from nextok.cli.prompt import PromptReader
+from nextok.cli.prompt import PromptReader, argument
 from nextok.cli.settings import PromptSettings
 from nextok.generation.errors import UsageError
 from nextok.generation.message import Message
@@ -37,6 +37,7 @@ class Prompt:
     """For a raw prompt."""
     messages: Sequence[Message] = ()
     """For a chat prompt."""
+    prefill: str = ""
     template: str | None = None
     """Source of the template that overrides the model's own."""
 
@@ -56,7 +57,7 @@ class Prompt:
     def _raw(self, weights: Weights, text: str) -> PromptTokens:
         from nextok.backends.prompt_tokens import raw_tokens
 
-        text += self.settings.prefill or ""
+        text += self.prefill
         ids = raw_tokens(weights.tokenizer, text, self.settings.special)
         return PromptTokens(ids=ids, text=text, raw=True)
 
@@ -68,16 +69,15 @@ class Prompt:
         template = ChatTemplate(
             source, tokenizer.special_text("bos"), tokenizer.special_text("eos")
         )  # fmt: skip
-        prefill = self.settings.prefill or ""
         chat = chat_tokens(
-            tokenizer, template, self.messages, variables=self._variables(), prefill=prefill
+            tokenizer, template, self.messages, variables=self._variables(), prefill=self.prefill
         )
         return PromptTokens(
             ids=chat.tokens,
             text=chat.text,
             raw=False,
             opened=chat.opens_reasoning,
-            prefill=prefill,
+            prefill=self.prefill,
         )
 
     def _variables(self) -> Mapping[str, object]:
@@ -94,10 +94,14 @@ def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
         flag = "--messages" if settings.messages else "--system"
         raise UsageError(f"{flag} needs a chat template: leave out --raw")
     reader = PromptReader(settings, console.warning)
+    prefill = argument(settings.prefill or "", "--prefill", settings.encoding)
     if settings.raw:
-        return Prompt(settings=settings, text=reader.text())
+        return Prompt(settings=settings, text=reader.text(), prefill=prefill)
     return Prompt(
-        settings=settings, messages=reader.messages(), template=_template(settings.chat_template)
+        settings=settings,
+        messages=reader.messages(),
+        prefill=prefill,
+        template=_template(settings.chat_template),
     )
 
 
