@@ -15,7 +15,7 @@ _SIGNATURES = (
     (b"PK\x03\x04", f"a zip archive (PyTorch weights?), not a GGUF: {_CONVERT}"),
     (b"\x80[\x02-\x05]", f"a Python pickle (PyTorch weights?), not a GGUF: {_CONVERT}"),
     (b"ggml|lmgg|fmgg|tjgg|algg|ggla", f"a GGML file from before GGUF: {_CONVERT}"),
-    (b"\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf", f"compressed, not a GGUF: {_UNPACK}"),
+    (rb"\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf", f"compressed, not a GGUF: {_UNPACK}"),
     (b"\x89HDF", f"an HDF5 file, not a GGUF: {_CONVERT}"),
     (rb"\s*(?i:<!doctype html|<html|<\?xml|<head)", f"a web page, not a model: {_AGAIN}"),
     (rb"\s*[{\[]", "JSON text, not a model (a server's error message?): download it again"),

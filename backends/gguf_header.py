@@ -14,12 +14,12 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
-from struct import error as StructError
 from typing import TypeAlias
 
 from nextok.backends.ggml_types import TYPES
 from nextok.backends.gguf_array import NUMBERS, Array
+from nextok.backends.gguf_cursor import U32, U64, Cursor
+from nextok.backends.shown_text import shown
 from nextok.generation.errors import ModelError
 
 Value: TypeAlias = int | float | bool | str | Array
@@ -29,11 +29,7 @@ STRING, ARRAY = 8, 9
 # No real file comes near these; they bound the time and memory a hostile one can take.
 _MAX_KEYS = 1 << 16
 _MAX_TENSORS = 1 << 16
-_MAX_TEXT_BYTES = 1 << 26
 _MAX_ARRAY_BYTES = 1 << 28
-_MAX_ARRAY_STRINGS = 1 << 23
-
-_U32, _U64, _COUNTS = Struct("<I"), Struct("<Q"), Struct("<QQ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,160 +108,92 @@ def read_header(path: Path) -> Header:
         if status.st_size == 0:
             raise ModelError(f"{shown(path)}: empty (0 bytes): download it again")
         with mmap.mmap(descriptor, status.st_size, access=mmap.ACCESS_READ) as data:
-            return _Reader(path, data, status.st_size).header()
+            if data[:4] != b"GGUF":
+                raise ModelError(f"{shown(path)}: not a GGUF file: nextok runs GGUF models")
+            return _header(Cursor(path, data, status.st_size), path, status.st_size)
     finally:
         os.close(descriptor)
 
 
-def shown(value: object, limit: int = 1000) -> str:
-    """Text from outside made fit for one line of a message: printable, and not endless."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
-    return text if len(text) <= limit else text[:limit] + "…"
+def _header(cursor: Cursor, path: Path, size: int) -> Header:
+    """All of it, in the order of the file."""
+    cursor.skip(4)
+    version = _version(cursor, path)
+    tensors, keys = cursor.number(U64), cursor.number(U64)
+    if tensors > _MAX_TENSORS or keys > _MAX_KEYS:
+        raise cursor.damaged(f"it claims {tensors} tensors and {keys} metadata keys")
+    metadata: dict[str, Value] = {}
+    types: dict[str, int] = {}
+    for _ in range(keys):
+        key = cursor.key()
+        if not key or key in metadata:
+            raise cursor.damaged(f"metadata key '{shown(key, 60)}' is empty or stands twice")
+        types[key] = cursor.number(U32)
+        metadata[key] = _value(cursor, path, key, types[key])
+    return Header(
+        path=path,
+        version=version,
+        metadata=metadata,
+        types=types,
+        tensors=tuple(_tensor(cursor) for _ in range(tensors)),
+        data_offset=_aligned(cursor, metadata.get("general.alignment", 32)),
+        file_size=size,
+    )
 
 
-class _Reader:
-    """A cursor over the mapped file."""
-
-    def __init__(self, path: Path, data: mmap.mmap, size: int) -> None:
-        self._path = path
-        self._data = data
-        self._size = size
-        self._at = 0
-        self._text_bytes = 0
-        self._array_strings = 0
-
-    def header(self) -> Header:
-        """The whole of it, in the order of the file."""
-        version, tensors, keys = self._preamble()
-        metadata: dict[str, Value] = {}
-        types: dict[str, int] = {}
-        for _ in range(keys):
-            key = self._string(1 << 16)
-            if not key or key in metadata:
-                raise self._damaged(f"metadata key '{shown(key, 60)}' is empty or stands twice")
-            types[key] = self._number(_U32)
-            metadata[key] = self._value(key, types[key])
-        table = tuple(self._tensor() for _ in range(tensors))
-        return Header(
-            path=self._path,
-            version=version,
-            metadata=metadata,
-            types=types,
-            tensors=table,
-            data_offset=self._aligned(metadata.get("general.alignment", 32)),
-            file_size=self._size,
+def _version(cursor: Cursor, path: Path) -> int:
+    version = cursor.number(U32)
+    if version and version & 0xFFFF == 0:
+        raise ModelError(
+            f"{shown(path)}: a big-endian GGUF, made for other machines: get the little-endian file"
         )
-
-    def _preamble(self) -> tuple[int, int, int]:
-        """Version and the two counts."""
-        if self._data[:4] != b"GGUF":
-            raise ModelError(f"{shown(self._path)}: not a GGUF file: nextok runs GGUF models")
-        self._at = 4
-        version = self._number(_U32)
-        if version and version & 0xFFFF == 0:
-            raise ModelError(
-                f"{shown(self._path)}: a big-endian GGUF, made for other machines:"
-                " get the little-endian file"
-            )
-        if version not in (2, 3):
-            raise ModelError(
-                f"{shown(self._path)}: GGUF version {version}, and 2 and 3 are supported:"
-                " get a file made with a current llama.cpp"
-            )
-        tensors, keys = self._counts()
-        if tensors > _MAX_TENSORS or keys > _MAX_KEYS:
-            raise self._damaged(f"it claims {tensors} tensors and {keys} metadata keys")
-        return version, tensors, keys
-
-    def _counts(self) -> tuple[int, int]:
-        if self._at + _COUNTS.size > self._size:
-            raise self._cut_off()
-        tensors, keys = _COUNTS.unpack_from(self._data, self._at)
-        self._at += _COUNTS.size
-        return tensors, keys
-
-    def _value(self, key: str, kind: int) -> Value:
-        if kind == STRING:
-            return self._string(_MAX_TEXT_BYTES)
-        if kind == ARRAY:
-            return self._array(key)
-        number = NUMBERS.get(kind)
-        if number is None:
-            raise self._damaged(f"'{shown(key, 60)}' has the unknown type {kind}")
-        return self._number(number)
-
-    def _array(self, key: str) -> Array:
-        """Find where an array ends, without making anything of its elements."""
-        kind, length = self._number(_U32), self._number(_U64)
-        start = self._at
-        if kind == STRING:
-            self._skip_strings(length)
-        elif kind in NUMBERS:
-            self._skip(length * NUMBERS[kind].size)
-        else:
-            raise self._damaged(f"'{shown(key, 60)}' is an array of the unknown type {kind}")
-        if self._at - start > _MAX_ARRAY_BYTES:
-            raise self._damaged(f"'{shown(key, 60)}' takes {self._at - start} bytes")
-        return Array(self._path, kind, length, start, self._at - start)
-
-    def _skip_strings(self, count: int) -> None:
-        self._array_strings += count
-        if self._array_strings > _MAX_ARRAY_STRINGS:
-            raise self._damaged(f"its arrays claim {self._array_strings} strings")
-        # One pass per vocabulary entry: local names, and the end of the file found by the error.
-        at, data, unpack = self._at, self._data, _U64.unpack_from
-        try:
-            for _ in range(count):
-                at += 8 + unpack(data, at)[0]
-        except (StructError, IndexError, OverflowError):
-            raise self._cut_off() from None
-        self._skip(at - self._at)
-
-    def _tensor(self) -> Tensor:
-        name = self._string(1 << 16)
-        dimensions = self._number(_U32)
-        if dimensions > 4:
-            raise self._damaged(f"tensor '{shown(name, 60)}' has {dimensions} dimensions")
-        dims = tuple(self._number(_U64) for _ in range(dimensions))
-        if math.prod(dims) >= 1 << 63:
-            raise self._damaged(f"tensor '{shown(name, 60)}' has an impossible shape")
-        kind, offset = self._number(_U32), self._number(_U64)
-        return Tensor(name=name, dims=dims, type=kind, offset=offset)
-
-    def _aligned(self, alignment: Value) -> int:
-        """Where the data begins: the next multiple of the alignment, a power of two."""
-        if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
-            raise self._damaged(f"its alignment is {shown(alignment, 20)}, no power of two")
-        return -(-self._at // alignment) * alignment
-
-    def _string(self, limit: int) -> str:
-        length = self._number(_U64)
-        start = self._at
-        self._text_bytes += length
-        if length > self._size - start:
-            raise self._cut_off()
-        if length > limit or self._text_bytes > _MAX_TEXT_BYTES:
-            raise self._damaged(f"it holds a text of {length} bytes")
-        self._at += length
-        return self._data[start : self._at].decode("utf-8", "replace")
-
-    def _number(self, shape: Struct) -> int:
-        if self._at + shape.size > self._size:
-            raise self._cut_off()
-        (value,) = shape.unpack_from(self._data, self._at)
-        self._at += shape.size
-        return value  # type: ignore[no-any-return]  # struct does not know its own formats
-
-    def _skip(self, count: int) -> None:
-        if count > self._size - self._at:
-            raise self._cut_off()
-        self._at += count
-
-    def _cut_off(self) -> ModelError:
-        return ModelError(
-            f"{shown(self._path)}: incomplete: it has {self._size} bytes and its header needs"
-            " more: download it again"
+    if version not in (2, 3):
+        raise ModelError(
+            f"{shown(path)}: GGUF version {version}, and 2 and 3 are supported:"
+            " get a file made with a current llama.cpp"
         )
+    return version
 
-    def _damaged(self, what: str) -> ModelError:
-        return ModelError(f"{shown(self._path)}: damaged: {what}: download it again")
+
+def _value(cursor: Cursor, path: Path, key: str, kind: int) -> Value:
+    if kind == STRING:
+        return cursor.text()
+    if kind == ARRAY:
+        return _array(cursor, path, key)
+    if kind not in NUMBERS:
+        raise cursor.damaged(f"'{shown(key, 60)}' has the unknown type {kind}")
+    return cursor.scalar(NUMBERS[kind])
+
+
+def _array(cursor: Cursor, path: Path, key: str) -> Array:
+    """Find where an array ends, without making anything of its elements."""
+    kind, length = cursor.number(U32), cursor.number(U64)
+    start = cursor.at
+    if kind == STRING:
+        cursor.skip_strings(length)
+    elif kind in NUMBERS:
+        cursor.skip(length * NUMBERS[kind].size)
+    else:
+        raise cursor.damaged(f"'{shown(key, 60)}' is an array of the unknown type {kind}")
+    if cursor.at - start > _MAX_ARRAY_BYTES:
+        raise cursor.damaged(f"'{shown(key, 60)}' takes {cursor.at - start} bytes")
+    return Array(path, kind, length, start, cursor.at - start)
+
+
+def _tensor(cursor: Cursor) -> Tensor:
+    name = cursor.key()
+    dimensions = cursor.number(U32)
+    if dimensions > 4:
+        raise cursor.damaged(f"tensor '{shown(name, 60)}' has {dimensions} dimensions")
+    dims = tuple(cursor.number(U64) for _ in range(dimensions))
+    if math.prod(dims) >= 1 << 63:
+        raise cursor.damaged(f"tensor '{shown(name, 60)}' has an impossible shape")
+    kind, offset = cursor.number(U32), cursor.number(U64)
+    return Tensor(name=name, dims=dims, type=kind, offset=offset)
+
+
+def _aligned(cursor: Cursor, alignment: Value) -> int:
+    """Where the data begins: the next multiple of the alignment, a power of two."""
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+        raise cursor.damaged(f"its alignment is {shown(alignment, 20)}, no power of two")
+    return -(-cursor.at // alignment) * alignment

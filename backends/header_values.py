@@ -10,11 +10,14 @@ import math
 from collections.abc import Iterator
 
 from nextok.backends.architectures import FULL_ROTARY, RECURRENT
-from nextok.backends.gguf_header import Header, shown
+from nextok.backends.gguf_header import Header
+from nextok.backends.shown_text import shown
 
 MAX_LAYERS, MAX_EXPERTS = 512, 1024
 _MAX_EMBEDDING = 1 << 20
 _MAX_CONTEXT = (1 << 31) - 1
+_MAX_WINDOW = 1 << 30
+_MAX_HEADS = 1 << 14
 _ROPE_SCALINGS = ("none", "linear", "yarn", "longrope")
 _EPSILONS = ("layer_norm_epsilon", "layer_norm_rms_epsilon", "group_norm_epsilon")
 
@@ -65,7 +68,7 @@ class Values:
 def value_fault(header: Header) -> str | None:
     """The first value the engine would not survive, in words; None when there is none."""
     values = Values(header)
-    for check in (_sizes, _layers, _experts, _rope_scaling, _epsilons, _heads, _rotary):
+    for check in _CHECKS:
         for fault in check(values, header.architecture):
             return fault
     return None
@@ -133,6 +136,8 @@ def _heads(values: Values, architecture: str) -> Iterator[str]:
         yield "it has no attention heads (head_count)"
     elif max(groups) < 1:
         yield "it has no key-value heads (head_count_kv)"
+    elif max(heads) > _MAX_HEADS:
+        yield f"it has {max(heads)} attention heads (head_count)"
     elif any(k < 0 or (k and h % k) for h, k in zip(heads, groups, strict=False)):
         yield f"its {max(heads)} heads do not go into {max(groups)} key-value heads"
 
@@ -154,3 +159,19 @@ def _rotary(values: Values, architecture: str) -> Iterator[str]:
         yield f"its rope.dimension_count is {dimensions} with heads {key} wide"
     elif whole and key % 2:
         yield f"its heads have the odd width {key}"
+
+
+def _sliding(values: Values, _: str) -> Iterator[str]:
+    """Layers that see only a window may have heads and rotary dimensions of their own."""
+    sizes = values.head_sizes() or (0, 0)
+    width = values.integer("attention.key_length_swa")
+    width = sizes[0] if width is None else width
+    dimensions = values.integer("rope.dimension_count_swa")
+    if dimensions is not None and (dimensions > width or dimensions % 2):
+        yield f"its rope.dimension_count_swa is {dimensions} with heads {width} wide"
+    window = values.integer("attention.sliding_window") or 0
+    if not 0 <= window <= _MAX_WINDOW:
+        yield f"its sliding_window is {window}"
+
+
+_CHECKS = (_sizes, _layers, _experts, _rope_scaling, _epsilons, _heads, _rotary, _sliding)

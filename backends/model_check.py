@@ -13,9 +13,10 @@ from pathlib import Path
 
 from nextok.backends.architectures import KNOWN, no_generator
 from nextok.backends.file_contents import HEAD_BYTES, what_else
-from nextok.backends.gguf_header import Header, read_header, shown
+from nextok.backends.gguf_header import Header, read_header
 from nextok.backends.header_values import value_fault
 from nextok.backends.model_folder import missing_file, named_folder
+from nextok.backends.shown_text import shown
 from nextok.backends.split_files import part_number, part_paths
 from nextok.backends.tensor_check import table_fault, type_fault
 from nextok.backends.vocabulary_check import vocabulary_fault

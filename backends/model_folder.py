@@ -7,7 +7,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
-from nextok.backends.gguf_header import shown
+from nextok.backends.shown_text import shown
 from nextok.backends.split_files import part_number, part_paths
 
 _MOST_ENTRIES = 10_000

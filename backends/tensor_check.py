@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from nextok.backends.architectures import KNOWN
 from nextok.backends.ggml_types import NEWEST_TYPE, TYPES
-from nextok.backends.gguf_header import Header, Tensor, shown
+from nextok.backends.gguf_header import Header, Tensor
+from nextok.backends.shown_text import shown
 
 _BUFFER_ALIGNMENT = 32
 """Where a mapped tensor may begin (ggml-backend.cpp, TENSOR_ALIGNMENT)."""

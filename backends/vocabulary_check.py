@@ -5,7 +5,8 @@ Promises the engine's own view of a token: C strings, so a NUL ends one (src/lla
 
 from __future__ import annotations
 
-from nextok.backends.gguf_header import Header, shown
+from nextok.backends.gguf_header import Header
+from nextok.backends.shown_text import shown
 
 _TOKENS = "tokenizer.ggml.tokens"
 _UNSET = (-1, 0xFFFFFFFF)

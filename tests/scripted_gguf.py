@@ -64,6 +64,8 @@ def build(
     add_bos: bool = True,
     loop: bool = False,
     nan_at: int | None = None,
+    fault: str = "nan",
+    choices: Mapping[str, float] | None = None,
     ctx_train: int = 4096,
     extra_control: Sequence[str] = (),
     name: str = "scripted",
@@ -76,26 +78,32 @@ def build(
 
     A piece is str (one token), bytes (a byte token each) or ("ctl", text) for a control token; no
     token may come twice. The first follows <|go|> and every other token outside the script. `end`
-    is the text of the token after it (default: eos); `loop` starts again instead. `template` "" is
-    none. `nan_at` is the place in the script (in tokens) from where logits are NaN. `meta` adds or
-    replaces metadata: str, bool, int (uint32), float (float32), list, or (GGUFValueType, value);
-    None removes. `big_mb` appends a hole the engine never reads. `weights` is F32 or Q8_0.
-    `split_tensors` cuts the model into files of so many tensors: STEM-00001-of-0000N.gguf.
+    is the text of the token after it (default: eos); `loop` starts again instead. `choices` are
+    texts of tokens, with the logits they have wherever the script would begin (all others have
+    0); the end follows each. `template` "" is none. `nan_at` is the place in the script (in
+    tokens) from where logits are NaN: all of them, or with the `fault` "first" that of token 0,
+    with "next" that of the token to come; with "-inf" they all are minus infinity. `meta` adds
+    or replaces metadata: str, bool, int (uint32), float (float32), list, or (GGUFValueType,
+    value); None removes. `big_mb` appends a hole the engine never reads. `weights` is F32 or
+    Q8_0. `split_tensors` cuts the model into files of so many tensors: STEM-00001-of-0000N.gguf.
     """
     vocabulary = Vocabulary(extra_control)
     chain = [token for piece in script for token in vocabulary.of_piece(piece)]
     if len(set(chain)) != len(chain):
         raise ValueError("each token may be used once in a script")
     after = chain[0] if loop else vocabulary.ids[end or eos]
+    chosen = {vocabulary.of_piece(text)[0]: logit for text, logit in (choices or {}).items()}
     ids = dict(vocabulary.ids)
     vocabulary.pad(32)
     size = len(vocabulary.tokens)
-    width = -(-size // HEAD) * HEAD
+    width = (size // HEAD + 1) * HEAD  # at least one dimension is nobody's
     metadata = _metadata(vocabulary, width, ctx_train, name, ids[eos], add_bos)
     if template != "":
         metadata["tokenizer.chat_template"] = TEMPLATE if template is None else template
     metadata |= dict(meta or {})
-    tensors = _tensors(size, width, chain, after, nan_at)
+    tensors = _tensors(size, width, chain, after, chosen)
+    if nan_at is not None:
+        spoil(tensors, chain[nan_at], fault, [*chain, after][nan_at + 1])
     write(
         path,
         metadata,
@@ -137,16 +145,18 @@ def _metadata(
 
 
 def _tensors(
-    size: int, width: int, chain: Sequence[int], after: int, nan_at: int | None
+    size: int, width: int, chain: Sequence[int], after: int, chosen: Mapping[int, float]
 ) -> dict[str, np.ndarray[Any, Any]]:
-    following = dict.fromkeys(range(size), chain[0])
-    following |= dict(zip(chain, [*chain[1:], after], strict=True))
     embedding = np.eye(size, width, dtype=np.float32)
     output = np.zeros((size, width), np.float32)
-    for token, successor in following.items():
+    if chain:
+        output[chain[0]] = 3.0
+    for token, logit in chosen.items():
+        output[token] = logit / width**0.5  # what the norm makes of a one-hot row
+    ends = dict.fromkeys(chosen, after) | dict(zip(chain, [*chain, after][1:], strict=True))
+    for token, successor in ends.items():
+        output[:, token] = 0.0
         output[successor, token] = 3.0
-    if nan_at is not None:
-        embedding[chain[nan_at]] = np.nan
     ones, square = np.ones(width, np.float32), np.zeros((width, width), np.float32)
     up = np.zeros((64, width), np.float32)
     blocks = {"attn_norm": ones, "attn_q": square, "attn_k": square, "attn_v": square}
@@ -154,6 +164,21 @@ def _tensors(
     blocks |= {"ffn_down": np.zeros((width, 64), np.float32)}
     tensors = {"token_embd.weight": embedding, "output_norm.weight": ones, "output.weight": output}
     return tensors | {f"blk.0.{name}.weight": tensor for name, tensor in blocks.items()}
+
+
+def spoil(tensors: dict[str, np.ndarray[Any, Any]], token: int, fault: str, successor: int) -> None:
+    """Make the logits after `token` what `build` calls a fault."""
+    embedding, output = tensors["token_embd.weight"], tensors["output.weight"]
+    huge, spare = np.float32(3e38), output.shape[1] - 1
+    if fault == "nan":
+        embedding[token] = np.nan
+    elif fault == "-inf":
+        output[:, token] = -huge
+    else:  # infinity minus infinity, and of no other token's row: NaN times 0 is NaN
+        embedding[token, spare] = 1.0
+        row = {"first": 0, "next": successor}[fault]
+        output[:, spare] = 0.0
+        output[row, token], output[row, spare] = huge, -huge
 
 
 def write(
