@@ -28,7 +28,7 @@ class NucleusSampler:
         """Draw a token. EngineError when the row holds no finite number to choose from."""
         scores = [logits[token] for token in range(len(logits))]
         best = max(range(len(scores)), key=scores.__getitem__)
-        if not math.isfinite(scores[best]):
+        if not math.isfinite(scores[best]) or any(map(math.isnan, scores)):
             raise EngineError("the model's logits are NaN or infinite: the file may be damaged")
         if self._temperature == 0:
             return best
