@@ -7,22 +7,16 @@ those of the whole rendered text encoded at once, as the reference does it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from nextok.backends.chat_template import ChatTemplate
-from nextok.generation.errors import TemplateError, UsageError
+from nextok.backends.text_origin import Origin
 from nextok.generation.message import Message
 from nextok.generation.model import Tokenizer
 from nextok.generation.reasoning import opened_by
 
-_PLANES: tuple[int, ...] = (0xF, 0x10, *range(4, 0xE))
-"""Private-use planes of Unicode, then unassigned ones: each has room for all of plane 0."""
-_MAX_PROBES = 40
-_WORD = re.compile(r"[A-Za-z0-9_.-]*\Z")
-
-Render = Callable[[Sequence[Message], Mapping[str, object]], str]
+_PIECE, _LONGEST_NAME = 16_384, 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,24 +58,21 @@ def chat_tokens(
 
     rendered = render(messages, variables)
     text = rendered + prefill
-    whole = tokenizer.encode(text, special=True)
-    tokens, names = whole, _control_names(tokenizer, whole)
-    masked: list[str] = []
-    while names:
-        origin = _Origin(render, rendered, messages, variables, frozenset("".join(names)))
+    names = _names_in(tokenizer, text)
+    while True:
+        origin = Origin(render, rendered, messages, variables, frozenset("".join(names)))
         parts = _Parts(tokenizer, text, names, origin)
-        masked = parts.masked
-        tokens = parts.encode() if masked else whole
+        tokens = parts.encode()
         # A name can come to light only when a longer one around it has been masked.
         new = [name for name in _control_names(tokenizer, tokens) if name not in names]
         if not new:
             break
-        names = [*names, *new]
+        names += new
     return ChatPrompt(
         text=text,
         tokens=tuple(_with_bos(tokenizer, tokens)),
         opens_reasoning=opened_by(rendered),
-        masked=tuple(masked),
+        masked=tuple(parts.masked),
     )
 
 
@@ -95,81 +86,29 @@ def _with_bos(tokenizer: Tokenizer, tokens: list[int]) -> list[int]:
     return [bos, *tokens[start:]]
 
 
+def _names_in(tokenizer: Tokenizer, text: str) -> list[str]:
+    """The names of control tokens in a text, found in pieces that overlap.
+
+    An engine may take time that grows with the square of the names in one text, and users can
+    write as many as they like.
+    """
+    names: dict[str, None] = {}
+    for start in range(0, len(text), _PIECE):
+        tokens = tokenizer.encode(text[start : start + _PIECE + _LONGEST_NAME], special=True)
+        names.update(dict.fromkeys(_control_names(tokenizer, tokens)))
+    return list(names)
+
+
 def _control_names(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[str]:
     controls = filter(tokenizer.is_control, dict.fromkeys(tokens))
     return [name for name in map(tokenizer.text, controls) if name]
-
-
-class _Origin:
-    """Tells which characters of a rendered text come from the user, and which from the template.
-
-    The conversation is rendered again with characters moved to a plane of Unicode that nobody
-    uses, and those found there came from the user. A template that looks for some of the characters
-    (splits at </think>) renders something else: then fewer are moved at a time, down to one.
-    """
-
-    def __init__(
-        self,
-        render: Render,
-        rendered: str,
-        messages: Sequence[Message],
-        variables: Mapping[str, object],
-        characters: frozenset[str],
-    ) -> None:
-        self._render, self._rendered = render, rendered
-        self._messages, self._variables = messages, variables
-        self._texts = [*_strings([message.fields() for message in messages]), *_strings(variables)]
-        self._plane = _free_plane([rendered, *self._texts])
-        last = chr(self._plane + 0xFFFF)
-        self._moved = re.compile(f"[{chr(self._plane)}-{last}]")
-        self._back = {self._plane + ord(char): char for char in characters}
-        self._probes: list[str] = []
-        self._tries = 0
-        # White space is trimmed and quotes are escaped: moving them would change the text.
-        movable = [char for char in characters if char <= "\uffff" and not _is_delicate(char)]
-        self._seen = set(self._probe(sorted(movable, key=lambda char: (char.isalnum(), char))))
-
-    def is_users(self, start: int, end: int, name: str) -> bool:
-        """Whether any of the name at this place in the text is the user's."""
-        if end > len(self._rendered):
-            return True
-        if self._seen.isdisjoint(name):
-            # None of its characters can be followed: be on the safe side.
-            return any(name in text for text in self._texts)
-        return any(self._moved.search(probe, start, end) for probe in self._probes)
-
-    def _probe(self, characters: Sequence[str]) -> Iterator[str]:
-        """The characters among these that can be followed through the template."""
-        if not characters or self._tries >= _MAX_PROBES:
-            return
-        self._tries += 1
-        if self._follow(characters):
-            yield from characters
-        elif len(characters) > 1:
-            half = len(characters) // 2
-            yield from self._probe(characters[:half])
-            yield from self._probe(characters[half:])
-
-    def _follow(self, characters: Sequence[str]) -> bool:
-        table = {ord(char): self._plane + ord(char) for char in characters}
-        try:
-            probe = self._render(
-                [_moved_message(message, table) for message in self._messages],
-                {name: _translated(value, table) for name, value in self._variables.items()},
-            )
-        except TemplateError:
-            return False
-        if probe.translate(self._back) != self._rendered:
-            return False
-        self._probes.append(probe)
-        return True
 
 
 class _Parts:
     """A text cut at the control tokens that are the template's own."""
 
     def __init__(
-        self, tokenizer: Tokenizer, text: str, names: Sequence[str], origin: _Origin
+        self, tokenizer: Tokenizer, text: str, names: Sequence[str], origin: Origin
     ) -> None:
         self._tokenizer, self._text = tokenizer, text
         self._own: list[tuple[int, int]] = []
@@ -240,45 +179,3 @@ def _occurrences(text: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
             found.append((start, start + len(name), name))
             start = text.find(name, start + 1)
     return sorted(found, key=lambda place: (place[0], -place[1]))
-
-
-def _free_plane(texts: Sequence[str]) -> int:
-    """The first code point of a plane that no character of the texts is in."""
-    used = {ord(char) >> 16 for text in texts for char in set(text) if char > "\uffff"}
-    for plane in _PLANES:
-        if plane not in used:
-            return plane << 16
-    raise UsageError("the conversation uses private characters of every plane of Unicode")
-
-
-def _is_delicate(char: str) -> bool:
-    return char.isspace() or not char.isprintable() or char in "\"'\\"
-
-
-def _strings(value: object) -> Iterator[str]:
-    """All the free text in a JSON-like value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _strings(key)
-            yield from _strings(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _strings(item)
-
-
-def _translated(value: object, table: Mapping[int, int]) -> object:
-    if isinstance(value, str):
-        # Templates compare single words (keys, types, efforts), and no word is a control token.
-        return value if _WORD.match(value) else value.translate(table)
-    if isinstance(value, Mapping):
-        return {_translated(key, table): _translated(item, table) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_translated(item, table) for item in value]
-    return value
-
-
-def _moved_message(message: Message, table: Mapping[int, int]) -> Message:
-    extra = {key: _translated(value, table) for key, value in message.extra.items()}
-    return replace(message, content=message.content.translate(table), extra=extra)

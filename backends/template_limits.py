@@ -132,4 +132,8 @@ _CONTAINERS: tuple[type, ...] = (
     type({}.values()),
 )
 _COUNTED: tuple[type, ...] = (str, bytes, int, *_CONTAINERS)
-_GUARDS = (__name__, "nextok.backends.template_sandbox")
+_GUARDS = (
+    __name__,
+    "nextok.backends.template_sandbox",
+    "nextok.backends.template_sizes",
+)

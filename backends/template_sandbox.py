@@ -13,64 +13,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
-from jinja2.ext import Extension, loopcontrols
+from jinja2.ext import loopcontrols
 from jinja2.filters import make_attrgetter
-from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 
+from nextok.backends.template_code import BoundedCode, GenerationTags
 from nextok.backends.template_limits import Allowance, Exhausted
+from nextok.backends.template_sizes import FILTER_SIZES, METHOD_SIZES
 
 _MAX_BITS = 65_536
 _LONG_FIELD = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%(]*(?:\d{5}|\*)")
+_SCOPES = ("_loop_vars", "_block_vars")  # what jinja adds to each call inside a loop or block
 _UNSUPPORTED_FILTERS = ("random", "urlize", "wordwrap", "xmlattr", "pprint")
-_LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-
-
-class GenerationTags(Extension):
-    """`{% generation %}` marks what an assistant said, for training; here it means nothing."""
-
-    tags = {"generation"}
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        parser.stream.skip(1)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-class BoundedCode(CodeGenerator):
-    """Has what jinja compiles to plain Python displays and joins pass through the allowance."""
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        self.write("environment.joined((")
-        for part in node.nodes:
-            self.visit(part, frame)
-            self.write(", ")
-        self.write("))")
-
-    def visit_List(self, node: nodes.List, frame: Frame) -> None:
-        self._made(super().visit_List, node, frame)
-
-    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:
-        self._made(super().visit_Dict, node, frame)
-
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:
-        if node.ctx == "load":
-            self._made(super().visit_Tuple, node, frame)
-        else:
-            super().visit_Tuple(node, frame)
-
-    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
-        if isinstance(node.arg, nodes.Slice):
-            self._made(super().visit_Getitem, node, frame)
-        else:
-            super().visit_Getitem(node, frame)
-
-    def _made(self, visit: Callable[..., None], node: nodes.Node, frame: Frame) -> None:
-        self.write("environment.allowance.made(")
-        visit(node, frame)
-        self.write(")")
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -131,7 +86,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """A call of whatever: a macro, a method of a text, one of our functions."""
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, (str, bytes, int)):
-            args = __self._check_method(owner, __obj.__name__, args, kwargs)
+            named = {name: value for name, value in kwargs.items() if name not in _SCOPES}
+            args = __self._check_method(owner, __obj.__name__, args, named)
         for value in (*args, *kwargs.values()):
             __self.allowance.size(value)
         return __self.allowance.made(super().call(__context, __obj, *args, **kwargs))
@@ -163,7 +119,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 sum(map(self.allowance.size, parts)) + len(owner) * max(len(parts) - 1, 0)
             )
             return (parts,)
-        size = _SIZES.get(name)
+        size = METHOD_SIZES.get(name)
         if size is not None and isinstance(owner, (str, bytes)):
             self.allowance.expect(size(owner, *args, **kwargs))
         return args
@@ -177,7 +133,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A filter that asks the allowance before and counts after."""
         context_first = getattr(function, "jinja_pass_arg", None) is not None
-        size = _FILTER_SIZES.get(name)
+        size = FILTER_SIZES.get(name)
 
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -250,85 +206,3 @@ def _check_number(operator: str, left: float, right: float) -> None:
         bits = left.bit_length() * abs(right)
     if operator in ("*", "**") and bits > _MAX_BITS:
         raise Exhausted("computes a number of thousands of digits")
-
-
-# About how large the result of a text's method or of a filter is, from the arguments of the
-# call. A wrong call fails here as it would there, with TypeError.
-
-
-def _padded(text: Any, width: int = 80, fill: object = " ") -> int:
-    return max(len(str(text)), width)
-
-
-def _replaced(text: Any, old: Any, new: Any, count: int | None = -1) -> int:
-    size: int = len(text) + text.count(old) * len(new)
-    return size
-
-
-def _expanded(text: Any, tabsize: int = 8) -> int:
-    return len(text) * (1 + max(tabsize, 0))
-
-
-def _split(text: Any, sep: Any = None, maxsplit: int = -1) -> int:
-    # Each part is an object of some 60 bytes, so parts count as eight characters.
-    return 8 * (text.count(sep) if sep else len(text) // 2)
-
-
-def _lines(text: Any, keepends: bool = False) -> int:
-    shown = text if isinstance(text, str) else text.decode("latin-1")
-    return 8 * sum(map(shown.count, _LINE_BREAKS))
-
-
-_SIZES: dict[str, Callable[..., int]] = {
-    "center": _padded,
-    "ljust": _padded,
-    "rjust": _padded,
-    "zfill": _padded,
-    "replace": _replaced,
-    "expandtabs": _expanded,
-    "split": _split,
-    "rsplit": _split,
-    "splitlines": _lines,
-}
-
-
-def _filter_replace(text: Any, old: Any, new: Any, count: int | None = None) -> int:
-    return _replaced(str(text), str(old), str(new))
-
-
-def _indented(text: Any, width: int | str = 4, first: bool = False, blank: bool = False) -> int:
-    broad = width if isinstance(width, int) else len(width)
-    return len(str(text)) + (1 + _lines(str(text)) // 8) * broad
-
-
-def _listed(value: Any, *args: Any, **kwargs: Any) -> int:
-    return 8 * len(value) if isinstance(value, str) else 0
-
-
-def _in_rows(value: Any, count: int, fill: object = None) -> int:
-    return 8 * count
-
-
-def _rounded(value: Any, precision: int = 0, method: str = "common") -> int:
-    if abs(precision) > 100:
-        raise Exhausted("rounds to more than a hundred digits")
-    return 0
-
-
-def _summed(value: Any, attribute: object = None, start: object = 0) -> int:
-    if not isinstance(start, (int, float)):
-        raise Exhausted("adds up what is no number with sum")
-    return 0
-
-
-_FILTER_SIZES: dict[str, Callable[..., int]] = {
-    "center": _padded,
-    "replace": _filter_replace,
-    "indent": _indented,
-    "list": _listed,
-    "sort": _listed,
-    "batch": _in_rows,
-    "slice": _in_rows,
-    "round": _rounded,
-    "sum": _summed,
-}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import datetime
@@ -15,7 +16,6 @@ from nextok.generation.errors import TemplateError
 from nextok.generation.message import Message
 
 FAMILIES = Path(__file__).with_name("templates")
-NOON = datetime(2024, 2, 29, 12, 0)
 USER = [Message("user", "hi")]
 CALL = {"type": "function", "function": {"name": "f", "arguments": {"b": "é<&'\"", "a": [1, None]}}}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"x": {"type": "string"}}}}
@@ -51,24 +51,34 @@ VARIABLES: dict[str, dict[str, Any]] = {
 
 
 def at_noon() -> datetime:
-    return NOON
+    return datetime(2024, 2, 29, 12, 0)
 
 
-def reference(source: str, messages: list[Message], variables: dict[str, Any]) -> str | None:
+Key = tuple[str, str, str]
+KEYS: list[Key] = [
+    (path.stem, conversation, variables)
+    for path in sorted(FAMILIES.glob("*.jinja"))
+    for conversation in CONVERSATIONS
+    for variables in VARIABLES
+]
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[Key, str | None]:
     """What llama-cpp-python's own formatter renders; None where it refuses."""
-    from llama_cpp.llama_chat_format import Jinja2ChatFormatter
-
-    class Formatter(Jinja2ChatFormatter):
-        @staticmethod
-        def strftime_now(f: str) -> str:
-            return NOON.strftime(f)
-
-    formatter = Formatter(source, eos_token="<|im_end|>", bos_token="<|endoftext|>")
-    try:
-        fields: list[Any] = [message.fields() for message in messages]
-        return formatter(messages=fields, **variables).prompt
-    except Exception:
-        return None
+    requests = [
+        {
+            "source": family(name),
+            "messages": [message.fields() for message in CONVERSATIONS[conversation]],
+            "variables": VARIABLES[variables],
+        }
+        for name, conversation, variables in KEYS
+    ]
+    program = Path(__file__).with_name("reference_renderer.py")
+    run = subprocess.run(
+        [sys.executable, program], input=json.dumps(requests), stdout=subprocess.PIPE, text=True
+    )
+    return dict(zip(KEYS, json.loads(run.stdout), strict=True))
 
 
 def family(name: str) -> str:
@@ -80,19 +90,15 @@ def render(source: str, messages: list[Message] = USER, **variables: object) -> 
     return template.render(messages, variables=variables)
 
 
-@pytest.mark.parametrize("variables", VARIABLES)
-@pytest.mark.parametrize("conversation", CONVERSATIONS)
-@pytest.mark.parametrize("name", sorted(path.stem for path in FAMILIES.glob("*.jinja")))
-def test_families_render_as_the_reference_does(
-    name: str, conversation: str, variables: str
-) -> None:
-    messages, values = CONVERSATIONS[conversation], VARIABLES[variables]
-    wanted = reference(family(name), messages, values)
+@pytest.mark.parametrize("key", KEYS, ids="-".join)
+def test_families_render_as_the_reference_does(key: Key, reference: dict[Key, str | None]) -> None:
+    source, messages, variables = family(key[0]), CONVERSATIONS[key[1]], VARIABLES[key[2]]
+    wanted = reference[key]
     if wanted is None:
         with pytest.raises(TemplateError):
-            render(family(name), messages, **values)
+            render(source, messages, **variables)
     else:
-        assert render(family(name), messages, **values) == wanted
+        assert render(source, messages, **variables) == wanted
 
 
 def test_the_generation_prompt_can_be_left_out() -> None:
@@ -123,7 +129,8 @@ def test_the_date_is_not_read_by_a_template_that_shows_none() -> None:
         ("{{ [1, 2] | join(', ') }}{{ 'a%sc' | format('b') }}", "1, 2abc"),
         ("{{ '%s-%d' % ('a', 3) }}{{ '{}{:>3}'.format(1, 2) }}", "a-31  2"),
         ("{{ messages | map(attribute='content') | join }}", "hi"),
-        ("{{ 'a' ~ 1 ~ none ~ [2] }}{{ 'ab' * 2 + 'c' }}{{ 7 % 4 }}{{ 2 ** 10 }}", "a1None[2]ababc31024"),
+        ("{{ 'a' ~ 1 ~ none ~ [2] }}{{ 'ab' * 2 + 'c' }}", "a1None[2]ababc"),
+        ("{{ 7 % 4 }}{{ 2 ** 10 }}{{ 2 ** -1 }}", "310240.5"),
         ("{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}", "01"),
         ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m('y') }}{{ m(m(1)) }}", "<y><<1>>"),
         ("{% set x %}a{{ 1 }}{% endset %}{{ x[::-1] }}{{ [1, 2, 3][1:] }}", "1a[2, 3]"),
@@ -181,11 +188,14 @@ def test_the_trace_function_is_given_back() -> None:
         sys.settrace(previous)
 
 
-GROW = "{{% set ns = namespace(x={start}) %}}{{% for i in range(99) %}}{{% set ns.x = {step} %}}{{% endfor %}}"
+GROW = (
+    "{{% set ns = namespace(x={start}) %}}"
+    "{{% for i in range(99) %}}{{% set ns.x = {step} %}}{{% endfor %}}"
+)
 HOSTILE = {
     "times": "{{ 'x' * 10**9 }}",
     "times list": "{{ [0] * 10**9 }}",
-    "power": "{{ 10 ** 10 ** 9 }}",
+    "power": "{{ 10 ** (10 ** 9) }}",
     "squares": GROW.format(start="3", step="ns.x * ns.x"),
     "doubled by +": GROW.format(start="'x'", step="ns.x + ns.x"),
     "doubled by ~": GROW.format(start="'x'", step="ns.x ~ ns.x"),
@@ -226,12 +236,13 @@ HOSTILE = {
     "split": "{{ ('a,' * 3000000).split(',') | length }}",
     "letters": "{{ ('é' * 7000000) | list | length }}",
     "batch": "{{ [1] | batch(10**9, 1) | list }}",
-    "sum": "{{ ([[1]] * 400000) | sum(start=[]) }}",
+    "sum": "{{ ([[1]] * 100000) | sum(start=[]) }}",
     "round": "{{ 5 | round(-1000000000) }}",
     "range": "{{ range(10**9) | list }}",
     "output": "{% for i in range(100000) %}{{ 'x' * 100000 }}{% endfor %}",
     "loops": "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
-    "sets": "{% for i in range(100000) %}{% for j in range(1000) %}{% set x = j %}{% endfor %}{% endfor %}",
+    "sets": "{% for i in range(100000) %}{% for j in range(1000) %}{% set x = j %}"
+    "{% endfor %}{% endfor %}",
     "recursion": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     "recursive loop": "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
     "nesting": "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
