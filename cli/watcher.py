@@ -82,6 +82,8 @@ class Watcher:
         signal.set_wakeup_fd(-1)
         self._wakeup.send(b"\0")
         self._thread.join()
+        self._ours.close()
+        self._wakeup.close()
         for number in SIGNALS:
             if signal.getsignal(number) is _leave_it_to_the_thread:
                 signal.signal(number, signal.SIG_DFL)

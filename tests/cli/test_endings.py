@@ -5,32 +5,51 @@ No test measures time. A wait has a limit only so that a hang fails instead of l
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
-HANG = 30
-ENDLESS = ("-n", "1000000", "hi")
+HANG = 60
+ENDLESS = ("-c", "0", "hi")
 
 Process = subprocess.Popen[bytes]
 
 
-def start(*arguments: str, **options: object) -> Process:
-    return subprocess.Popen(
-        [NEXTOK, "-t", "1", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **options,  # type: ignore[call-overload]
-    )
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """`start(*arguments, **options)`: nextok with pipes for its streams; gone after the test."""
+    running: list[Process] = []
+
+    def run(*arguments: str, **options: object) -> Process:
+        process = subprocess.Popen(
+            [NEXTOK, "-t", "1", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,  # type: ignore[call-overload]
+        )
+        running.append(process)
+        assert process.stdout is not None
+        if sys.platform == "linux":  # a small pipe is full sooner
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
 
 
 def finish(process: Process) -> tuple[int, str, str]:
@@ -42,6 +61,12 @@ def finish(process: Process) -> tuple[int, str, str]:
 def wait_for_text(process: Process) -> bytes:
     assert process.stdout is not None
     return os.read(process.stdout.fileno(), 1)
+
+
+@pytest.fixture(scope="session")
+def loop_gguf(scripted: Callable[..., Path]) -> Path:
+    """Says "la li la li " until a large context is full: longer than any test waits."""
+    return scripted(["la ", "li "], loop=True, stem="endless", ctx_train=65536)
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +81,13 @@ def long_prompt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prefilling(starter_gguf: Path, long_prompt: Path, tmp_path: Path) -> Iterator[list[str]]:
     """Arguments for a run that prefills for long, and writes a trace that says when it does."""
     trace = tmp_path / "trace.jsonl"
-    yield ["-m", str(starter_gguf), "-f", str(long_prompt), "--trace", str(trace)]
+    batch = ("-b", "128", "-ub", "128")
+    yield ["-m", str(starter_gguf), *batch, "-f", str(long_prompt), "--trace", str(trace)]
 
 
 def wait_for_prefill(arguments: list[str]) -> None:
     """Until the first chunk of the prompt has been read."""
-    trace = Path(arguments[-1])
+    trace = Path(arguments[arguments.index("--trace") + 1])
     for _ in range(HANG * 100):
         if trace.exists() and trace.read_text().count('"prefill"') > 1:
             return
@@ -78,7 +104,7 @@ def is_la_li(text: str) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_in_decode_keeps_what_was_said(loop_gguf: Path, number: int) -> None:
+def test_a_signal_in_decode_keeps_what_was_said(start: Start, loop_gguf: Path, number: int) -> None:
     process = start("-m", str(loop_gguf), *ENDLESS)
     first = wait_for_text(process)
     process.send_signal(number)
@@ -88,7 +114,9 @@ def test_a_signal_in_decode_keeps_what_was_said(loop_gguf: Path, number: int) ->
     assert err == ""
 
 
-def test_a_signal_in_decode_still_gives_the_json(loop_gguf: Path, tmp_path: Path) -> None:
+def test_a_signal_in_decode_still_gives_the_json(
+    start: Start, loop_gguf: Path, tmp_path: Path
+) -> None:
     trace = tmp_path / "t"
     process = start("-m", str(loop_gguf), "--json", "--trace", str(trace), *ENDLESS)
     while not trace.exists() or '"token"' not in trace.read_text():
@@ -104,14 +132,14 @@ def test_a_signal_in_decode_still_gives_the_json(loop_gguf: Path, tmp_path: Path
     assert err == ""
 
 
-def test_a_signal_in_prefill_leaves_no_byte(prefilling: list[str]) -> None:
+def test_a_signal_in_prefill_leaves_no_byte(start: Start, prefilling: list[str]) -> None:
     process = start(*prefilling)
     wait_for_prefill(prefilling)
     process.send_signal(signal.SIGINT)
     assert finish(process) == (-signal.SIGINT, "", "")
 
 
-def test_a_signal_in_prefill_gives_the_json(prefilling: list[str]) -> None:
+def test_a_signal_in_prefill_gives_the_json(start: Start, prefilling: list[str]) -> None:
     process = start("--json", *prefilling)
     wait_for_prefill(prefilling)
     process.send_signal(signal.SIGINT)
@@ -122,7 +150,7 @@ def test_a_signal_in_prefill_gives_the_json(prefilling: list[str]) -> None:
     assert report["timings"]["ttft_s"] is None
 
 
-def test_two_interrupts_at_once(loop_gguf: Path) -> None:
+def test_two_interrupts_at_once(start: Start, loop_gguf: Path) -> None:
     process = start("-m", str(loop_gguf), *ENDLESS)
     wait_for_text(process)
     process.send_signal(signal.SIGINT)
@@ -131,12 +159,12 @@ def test_two_interrupts_at_once(loop_gguf: Path) -> None:
     assert (code, err) == (-signal.SIGINT, "")
 
 
-def test_an_ignored_interrupt_stays_ignored(loop_gguf: Path) -> None:
+def test_an_ignored_interrupt_stays_ignored(start: Start, loop_gguf: Path) -> None:
     process = start(
         "-m",
         str(loop_gguf),
         "-n",
-        "30000",
+        "1500",
         "hi",
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
@@ -144,11 +172,11 @@ def test_an_ignored_interrupt_stays_ignored(loop_gguf: Path) -> None:
     process.send_signal(signal.SIGINT)
     code, out, err = finish(process)
     assert (code, err) == (0, "")
-    assert len(out.split()) == 30000
+    assert len(out.split()) == 1500
 
 
 @pytest.mark.slow
-def test_an_interrupt_at_any_moment_is_clean(loop_gguf: Path) -> None:
+def test_an_interrupt_at_any_moment_is_clean(start: Start, loop_gguf: Path) -> None:
     """Every 5 ms of the first second. Before our first line runs, Python may still speak."""
     for milliseconds in range(0, 1000, 5):
         process = start("-m", str(loop_gguf), *ENDLESS)
@@ -163,7 +191,7 @@ def test_an_interrupt_at_any_moment_is_clean(loop_gguf: Path) -> None:
 
 
 def test_a_loop_of_the_shell_stops_too(loop_gguf: Path) -> None:
-    script = f"for i in 1 2 3; do echo run $i; {NEXTOK} -m {loop_gguf} -t 1 -n 1000000 hi; done"
+    script = f"for i in 1 2 3; do echo run $i; {NEXTOK} -m {loop_gguf} -t 1 -c 0 hi; done"
     process = subprocess.Popen(
         ["bash", "-c", script],
         stdin=subprocess.DEVNULL,
@@ -179,7 +207,7 @@ def test_a_loop_of_the_shell_stops_too(loop_gguf: Path) -> None:
     assert "run 2" not in out
 
 
-def test_the_reader_gone_in_decode(loop_gguf: Path) -> None:
+def test_the_reader_gone_in_decode(start: Start, loop_gguf: Path) -> None:
     process = start("-m", str(loop_gguf), *ENDLESS)
     wait_for_text(process)
     assert process.stdout is not None
@@ -190,7 +218,9 @@ def test_the_reader_gone_in_decode(loop_gguf: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",), ("--jsonl",)])
-def test_the_reader_gone_in_prefill(prefilling: list[str], form: tuple[str, ...]) -> None:
+def test_the_reader_gone_in_prefill(
+    start: Start, prefilling: list[str], form: tuple[str, ...]
+) -> None:
     process = start(*form, *prefilling)
     wait_for_prefill(prefilling)
     assert process.stdout is not None
@@ -209,7 +239,9 @@ def test_head_takes_one_line_and_the_run_ends(loop_gguf: Path) -> None:
     assert done.stderr == b""
 
 
-def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(loop_gguf: Path) -> None:
+def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(
+    start: Start, loop_gguf: Path
+) -> None:
     process = start("-m", str(loop_gguf), *ENDLESS)
     time.sleep(3)  # by now the pipe is full
     process.send_signal(signal.SIGINT)
@@ -219,46 +251,46 @@ def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(loop_gguf: Path) 
     assert err == ""
 
 
-def test_a_reader_that_never_reads_cannot_hold_up_a_timeout(loop_gguf: Path) -> None:
+def test_a_reader_that_never_reads_cannot_hold_up_a_timeout(start: Start, loop_gguf: Path) -> None:
     process = start("-m", str(loop_gguf), "--timeout", "3", *ENDLESS)
     assert process.wait(timeout=HANG) == 124
     assert finish(process)[1].startswith("la li ")
 
 
-def test_a_timeout_in_decode(loop_gguf: Path) -> None:
+def test_a_timeout_in_decode(start: Start, loop_gguf: Path) -> None:
     code, out, err = finish(start("-m", str(loop_gguf), "--timeout", "2s", *ENDLESS))
     assert (code, err) == (124, "")
     assert is_la_li(out)
 
 
-def test_a_timeout_in_prefill(prefilling: list[str]) -> None:
+def test_a_timeout_in_prefill(start: Start, prefilling: list[str]) -> None:
     code, out, err = finish(start("--json", "--timeout", "3", *prefilling))
     assert (code, err) == (124, "")
     assert json.loads(out)["finish_reason"] == "timeout"
 
 
-def test_a_first_token_timeout(prefilling: list[str], loop_gguf: Path) -> None:
+def test_a_first_token_timeout(start: Start, prefilling: list[str], loop_gguf: Path) -> None:
     code, out, _ = finish(start("--first-token-timeout", "3", *prefilling))
     assert (code, out) == (124, "")
-    many = ("-n", "20000", "hi")
+    many = ("-n", "2000", "hi")
     code, _, _ = finish(start("-m", str(loop_gguf), "--first-token-timeout", "20", *many))
     assert code == 0
 
 
-def test_a_stalled_engine(prefilling: list[str]) -> None:
+def test_a_stalled_engine(start: Start, prefilling: list[str]) -> None:
     """One batch of thousands of tokens gives no sign of life for a long time."""
     batch = ("-b", "8192", "--stall-timeout", "1")
-    code, out, err = finish(start("--json", *batch, *prefilling))
+    code, out, err = finish(start(*prefilling, "--json", *batch))
     assert (code, err) == (124, "")
     assert json.loads(out)["finish_reason"] == "stalled"
 
 
-def test_a_slow_reader_is_no_stall(loop_gguf: Path) -> None:
-    process = start("-m", str(loop_gguf), "-n", "50000", "--stall-timeout", "1", "hi")
+def test_a_slow_reader_is_no_stall(start: Start, loop_gguf: Path) -> None:
+    process = start("-m", str(loop_gguf), "-n", "3000", "--stall-timeout", "1", "hi")
     time.sleep(3)  # the pipe is full: the engine is idle, not stalled
     code, out, _ = finish(process)
     assert code == 0
-    assert len(out.split()) == 50000
+    assert len(out.split()) == 3000
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
