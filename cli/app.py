@@ -151,6 +151,8 @@ def check_spelling(typed: Arguments) -> None:
     if len(typed.words) != 1 or typed.literal or len(typed.words[0]) < 3:
         return
     (word,) = typed.words
+    if word.split() != [word]:
+        return
     for command in COMMANDS:
         if distance(word, command.name) == 1:
             raise UsageError(

@@ -13,6 +13,7 @@ from nextok.cli.flag_table import flags_of
 from nextok.cli.flag_types import Choice
 from nextok.cli.flags import Flag
 from nextok.cli.invocation import Invocation
+from nextok.cli.number_types import Duration, Number
 from nextok.cli.resolution import BUILT_IN, Resolved, resolve
 from nextok.cli.settings import LogitBias
 from nextok.cli.spelling import hint
@@ -77,9 +78,14 @@ def _plain(flag: Flag, value: object) -> object:
     if isinstance(value, LogitBias):
         named = isinstance(value.token, str)
         return f"{value.token}={value.value:g}" if named else f"{value.token}{value.value:+g}"
+    return next((word for word, meant in _words(flag).items() if meant == value), value)
+
+
+def _words(flag: Flag) -> Mapping[str, object]:
+    """The words of its kind that stand for values."""
     if isinstance(flag.kind, Choice):
-        return next((word for word, meant in flag.kind.values.items() if meant == value), None)
-    return value
+        return flag.kind.values
+    return flag.kind.words if isinstance(flag.kind, (Number, Duration)) else {}
 
 
 def _as_json(resolved: Resolved, rows: list[_Row]) -> str:

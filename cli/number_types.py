@@ -33,7 +33,7 @@ class Number:
         self._high = high
         self._whole = whole
         self._above = above
-        self._words = words or {}
+        self.words = words or {}
         self.metavar = "N" if whole else "X"
 
     @property
@@ -42,11 +42,11 @@ class Number:
         start = (
             f"above {self._low:.12g} and at most" if self._above else f"from {self._low:.12g} to"
         )
-        return " or ".join([f"{noun} {start} {self._high:.12g}", *self._words])
+        return " or ".join([f"{noun} {start} {self._high:.12g}", *self.words])
 
     def parse(self, text: str) -> object:
-        if text in self._words:
-            return self._words[text]
+        if text in self.words:
+            return self.words[text]
         if not (_WHOLE if self._whole else DECIMAL).fullmatch(text):
             raise ValueError
         return self._within(int(text) if self._whole else float(text))
@@ -70,11 +70,12 @@ class Duration:
     """Seconds, or a time with its unit; `off` is none."""
 
     metavar = "TIME"
+    words: Mapping[str, float | None] = {"off": None}
     expected = "a time above 0 and at most 1000000000 seconds, such as 30, 30s, 2m or 500ms, or off"
 
     def parse(self, text: str) -> object:
-        if text == "off":
-            return None
+        if text in self.words:
+            return self.words[text]
         found = _TIME.fullmatch(text)
         if found is None:
             raise ValueError

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,3 +62,70 @@ def config_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[st
         return path
 
     return write
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What came of one run, its answer byte for byte."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The one JSON object on standard output."""
+        (line,) = self.lines
+        return line
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Standard output as lines of JSON."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def check_failed(self, code: int, *words: str) -> None:
+        """It said nothing, and ended with this code and one line with these words in it."""
+        assert (self.code, self.out) == (code, b""), self
+        self.check_line("error", *words)
+
+    def check_line(self, kind: str, *words: str) -> None:
+        """Standard error is one line of this kind ("error", "warning") with these words."""
+        assert self.err.count("\n") == 1 and self.err.startswith(f"nextok: {kind}: "), self.err
+        assert [word for word in words if word not in self.err] == [], self.err
+
+
+Ask = Callable[..., Answered]
+
+
+@pytest.fixture(scope="session")
+def known_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder for all tests: a model is tried in a child process once, not in each."""
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture
+def ask(known_models: Path) -> Ask:
+    """`ask("-m", path, "hi", input=b"...", env={...})`: one thread, bytes in and out.
+
+    Without `input` standard input is /dev/null.
+    """
+
+    def run(
+        *arguments: str | bytes | Path,
+        input: bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Answered:
+        ours = {"NEXTOK_THREADS": "1", "XDG_STATE_HOME": str(known_models)}
+        source: dict[str, Any] = {"stdin": subprocess.DEVNULL} if input is None else {}
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        done = subprocess.run(
+            [str(SCRIPT), *arguments],
+            env={**os.environ, **ours, **(env or {})},
+            timeout=60,
+            **(source or {"input": input}),
+            **(streams | options),
+        )
+        return Answered(code=done.returncode, out=done.stdout or b"", err=done.stderr.decode())
+
+    return run
