@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import thread_time
 
 from nextok.generation.errors import TemplateError, UsageError
 from nextok.generation.message import Message
@@ -16,6 +17,8 @@ from nextok.generation.message import Message
 _PLANES: tuple[int, ...] = (0xF, 0x10, *range(4, 0xE))
 """Private-use planes of Unicode, then unassigned ones: each has room for all of plane 0."""
 _MAX_PROBES = 40
+_MAX_PROBE_SECONDS = 5.0
+"""Of this thread's processor time: a template may be slow, but not forty times over."""
 _WORD = re.compile(r"[A-Za-z0-9_.-]*\Z")
 
 Render = Callable[[Sequence[Message], Mapping[str, object]], str]
@@ -36,6 +39,7 @@ class Origin:
         messages: Sequence[Message],
         variables: Mapping[str, object],
         characters: frozenset[str],
+        clock: Callable[[], float] = thread_time,
     ) -> None:
         self._render, self._rendered = render, rendered
         self._messages, self._variables = messages, variables
@@ -45,7 +49,8 @@ class Origin:
         self._moved = re.compile(f"[{chr(self._plane)}-{last}]")
         self._back = {self._plane + ord(char): char for char in characters}
         self._probes: list[str] = []
-        self._tries = 0
+        self._tries, self._clock = 0, clock
+        self._deadline = clock() + _MAX_PROBE_SECONDS
         # White space is trimmed and quotes are escaped: moving them would change the text.
         movable = [char for char in characters if char <= "\uffff" and not _is_delicate(char)]
         self._followed = set(self._probe(sorted(movable, key=lambda char: (char.isalnum(), char))))
@@ -61,7 +66,8 @@ class Origin:
 
     def _probe(self, characters: Sequence[str]) -> Iterator[str]:
         """The characters among these that can be followed through the template."""
-        if not characters or self._tries >= _MAX_PROBES:
+        spent = self._tries >= _MAX_PROBES or self._clock() > self._deadline
+        if spent or not characters:
             return
         self._tries += 1
         if self._follow(characters):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
@@ -22,10 +23,14 @@ class Formatter(Jinja2ChatFormatter):
         return datetime(2024, 2, 29, 12, 0).strftime(f)
 
 
+@cache
+def formatter(source: str) -> Formatter:
+    return Formatter(source, eos_token="<|im_end|>", bos_token="<|endoftext|>")
+
+
 def render(source: str, messages: list[Any], variables: dict[str, Any]) -> str | None:
-    formatter = Formatter(source, eos_token="<|im_end|>", bos_token="<|endoftext|>")
     try:
-        return formatter(messages=messages, **variables).prompt
+        return formatter(source)(messages=messages, **variables).prompt
     except Exception:
         return None
 

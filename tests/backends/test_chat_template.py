@@ -268,8 +268,9 @@ def test_a_hostile_template_is_refused(name: str) -> None:
     assert len(str(raised.value)) < 500
 
 
+@pytest.mark.slow
 def test_hostile_templates_need_little_memory() -> None:
-    """All of them in one process that cannot have more than Python, jinja and 300 MiB."""
+    """All of them in one process: Python, jinja and what they get hold of."""
     script = (
         "import resource, sys\n"
         "from nextok.backends.chat_template import ChatTemplate\n"

