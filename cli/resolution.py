@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from nextok.cli import environment
 from nextok.cli.commands import CommandName
@@ -113,16 +113,16 @@ class Resolved:
 
         `recommended`: values of Sampling's fields from the model's file.
         """
-        tables = _general(self.config, self.command)
-        own = _model_tables(self.config, refs)
+        tables = (*_model_tables(self.config, refs), *_general(self.config, self.command))
         layer = Layer(origin="model", values=dict(recommended or {}))
-        return replace(self, written=(*own, *tables), recommended=layer)
+        return replace(self, written=tables, recommended=layer)
 
     def _layer(self, key: str) -> Layer:
         return next(layer for layer in self.layers if key in layer.values)
 
     def _fill(self, group: type[Group]) -> Group:
-        return _build(group, {name: self.value(name) for name in _names(group)})
+        names = [one.name for one in fields(cast(Any, group))]
+        return _build(group, {name: self.value(name) for name in names})
 
 
 def resolve(
@@ -184,24 +184,16 @@ def _general(config: ConfigFile, command: CommandName) -> list[Layer]:
 
 def _model_tables(config: ConfigFile, refs: Iterable[str]) -> list[Layer]:
     """The tables of the config file that are about a model, by what it may be called."""
-    wanted = {_plain(ref) for ref in refs}
+    wanted = {os.path.expanduser(ref) for ref in refs}
     return [
         Layer(origin=f'config {config.path} [models."{ref}"]', values=values)
         for ref, values in config.models.items()
-        if _plain(ref) in wanted
+        if os.path.expanduser(ref) in wanted
     ]
-
-
-def _plain(ref: str) -> str:
-    return os.path.expanduser(ref) if ref.startswith("~") else ref
 
 
 def _defaults() -> dict[str, object]:
     return {flag.key: flag.default for flag in FLAGS}
-
-
-def _names(group: type[Any]) -> list[str]:
-    return [one.name for one in fields(group)]
 
 
 def _build(group: type[Group], values: Mapping[str, Any]) -> Group:
