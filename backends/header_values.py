@@ -161,13 +161,16 @@ def _rotary(values: Values, architecture: str) -> Iterator[str]:
         yield f"its heads have the odd width {key}"
 
 
-def _sliding(values: Values, _: str) -> Iterator[str]:
+def _sliding(values: Values, architecture: str) -> Iterator[str]:
     """Layers that see only a window may have heads and rotary dimensions of their own."""
     sizes = values.head_sizes() or (0, 0)
     width = values.integer("attention.key_length_swa")
     width = sizes[0] if width is None else width
     dimensions = values.integer("rope.dimension_count_swa")
-    if dimensions is not None and (dimensions > width or dimensions % 2):
+    whole = architecture in FULL_ROTARY
+    if dimensions is not None and (
+        dimensions > width or dimensions % 2 or (whole and dimensions != width)
+    ):
         yield f"its rope.dimension_count_swa is {dimensions} with heads {width} wide"
     window = values.integer("attention.sliding_window") or 0
     if not 0 <= window <= _MAX_WINDOW:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,6 +56,8 @@ class SeenFiles:
         return {key: kinds for key, kinds in entries.items() if _is_list_of_text(kinds)}
 
     def _save(self, entries: dict[str, list[str]]) -> None:
+        import tempfile  # seldom needed, and it takes 6 ms
+
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # mkstemp makes the file 0600, and the rename puts it in place whole or not at all.
         descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=_NAME)

@@ -20,6 +20,8 @@ def vocabulary_fault(header: Header) -> str | None:
         return "it has no tokenizer"
     if model == "bert":
         return "its tokenizer (bert) is one of embedding models"
+    if model == "rwkv" and "rwkv" not in header.architecture:
+        return f"its tokenizer (rwkv) is not one of {shown(header.architecture, 40)} models"
     array = header.array(_TOKENS)
     if array is None or not array.is_text or array.length == 0:
         return f"it has no list of tokens ({_TOKENS})"
