@@ -117,13 +117,12 @@ def ask(known_models: Path) -> Ask:
         **options: Any,
     ) -> Answered:
         ours = {"NEXTOK_THREADS": "1", "XDG_STATE_HOME": str(known_models)}
-        source: dict[str, Any] = {"stdin": subprocess.DEVNULL} if input is None else {}
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams |= {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
         done = subprocess.run(
             [str(SCRIPT), *arguments],
             env={**os.environ, **ours, **(env or {})},
             timeout=60,
-            **(source or {"input": input}),
             **(streams | options),
         )
         return Answered(code=done.returncode, out=done.stdout or b"", err=done.stderr.decode())
