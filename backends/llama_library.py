@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 import types
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,21 +20,30 @@ from typing import Any
 from nextok.generation.errors import EngineError
 
 #: ggml.h's levels (the bindings' own table is out of date).
-WARN, ERROR, CONTINUED = 3, 4, 5
+INFO, WARN, CONTINUED = 2, 3, 5
 
 
 class EngineLog:
-    """What the engine has to say, warnings and worse; it never reaches the terminal by itself."""
+    """What the engine has to say; it never reaches the terminal by itself.
+
+    Keeps warnings and worse. `listener` is told all but debugging, from any of its threads.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.listener: Callable[[str], None] | None = None
         self._level = 0
 
     def __call__(self, level: int, text: bytes | None, _data: object) -> None:
         if level != CONTINUED:
             self._level = level
-        if self._level >= WARN and text:
-            self.lines.append(text.decode(errors="replace").strip())
+        if not text or self._level < (WARN if self.listener is None else INFO):
+            return
+        line = text.decode(errors="replace").strip()
+        if self._level >= WARN:
+            self.lines.append(line)
+        if self.listener is not None and line.strip("."):
+            self.listener(line)
 
     def clear(self) -> None:
         """Forget what was said so far, before a call whose words matter."""
@@ -120,30 +130,3 @@ def _last_words(module: Any) -> None:
 def supports_gpu() -> bool:
     """Whether this build can offload layers to a GPU."""
     return bool(library().llama_supports_gpu_offload())
-
-
-def system_info() -> str:
-    """CPU features and build switches, as the engine prints them."""
-    return str(library().llama_print_system_info().decode())
-
-
-def devices() -> list[tuple[str, str]]:
-    """Name and description of every device the engine can compute on."""
-    ggml = library()._lib
-    ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
-    ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
-    ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
-    found = []
-    for index in range(ggml.ggml_backend_dev_count()):
-        device = ctypes.c_void_p(ggml.ggml_backend_dev_get(index))
-        found.append(
-            (_text_of(ggml.ggml_backend_dev_name, device),
-             _text_of(ggml.ggml_backend_dev_description, device))
-        )  # fmt: skip
-    return found
-
-
-def _text_of(function: Any, device: ctypes.c_void_p) -> str:
-    function.restype = ctypes.c_char_p
-    function.argtypes = [ctypes.c_void_p]
-    return str(function(device).decode(errors="replace"))

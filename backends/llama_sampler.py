@@ -1,4 +1,4 @@
-"""llama.cpp's own sampler chain, in llama.cpp's order (common/sampling.cpp, common_sampler_init)."""
+"""llama.cpp's own sampler chain, in llama.cpp's order (common/sampling.cpp)."""
 
 from __future__ import annotations
 

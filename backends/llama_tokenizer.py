@@ -10,6 +10,10 @@ from nextok.backends.llama_library import library
 from nextok.generation.errors import EngineError
 
 
+#: llama.h, enum llama_token_attr.
+_UNKNOWN_OR_CONTROL = 1 << 0 | 1 << 3
+
+
 class LlamaTokenizer:
     """Encodes text and spells tokens. Lives as long as the weights it was made from."""
 
@@ -70,9 +74,10 @@ class LlamaTokenizer:
         return bool(self._llama.llama_vocab_is_eog(self.vocabulary, token))
 
     def is_control(self, token: int) -> bool:
-        """Whether the token steers the model instead of standing for text."""
+        """Whether the token steers the model, or is the unknown token: its text, when parsed with
+        `special`, becomes this token instead of text."""
         self._check(token)
-        return bool(self._llama.llama_vocab_is_control(self.vocabulary, token))
+        return bool(self._llama.llama_vocab_get_attr(self.vocabulary, token) & _UNKNOWN_OR_CONTROL)
 
     def end_tokens(self) -> list[int]:
         """Every token that ends a generation. Walks the whole vocabulary: tens of milliseconds."""

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from nextok.backends.gguf_header import read_header
 from nextok.backends.llama_library import library, log, supports_gpu
 from nextok.backends.llama_model import LlamaModel
 from nextok.backends.llama_sampler import LlamaSampler
@@ -150,6 +149,8 @@ class LlamaWeights:
         available = available_bytes()
         # Generous enough to be above every layout; only near the limit is the exact figure read.
         if available is not None and 16 * width * options.context_size > available:
+            from nextok.backends.gguf_header import read_header
+
             check_context_fits(
                 read_header(self._path),
                 options.context_size,

@@ -18,18 +18,21 @@ def open_weights(
     *,
     seen: SeenFiles,
     progress: Callable[[float], None] | None = None,
+    listener: Callable[[str], None] | None = None,
 ) -> Weights:
     """Load the file; None is the toy. Raises ModelError, EngineError, Aborted.
 
-    progress: called with 0.0 to 1.0, often.
+    progress: called with 0.0 to 1.0, often. listener: told all that the engine logs.
     """
     if path is None:
         from nextok.backends.toy import Toy
 
         return Toy()
     path = checked(path, seen)
+    from nextok.backends.llama_library import log
     from nextok.backends.llama_weights import LlamaWeights
 
+    log.listener = listener
     return LlamaWeights.load(path, options, abort, progress)
 
 

@@ -6,9 +6,7 @@ whether this build of the engine runs on this CPU at all, is tried once and reme
 
 from __future__ import annotations
 
-import platform
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,6 +32,8 @@ def ensure_survives(path: Path, seen: SeenFiles) -> None:
 
 def run_trial(path: Path) -> None:
     """Load the file and decode one token, in a child."""
+    import subprocess  # seldom needed, and it takes 5 ms
+
     child = subprocess.run(
         [sys.executable, "-m", "nextok.backends.trial", str(path)],
         stdin=subprocess.DEVNULL,
@@ -60,6 +60,8 @@ def _cpu() -> str:
                 return line.partition(":")[2].strip()
     except OSError:
         pass
+    import platform
+
     return platform.processor() or platform.machine()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+from nextok.backends.engine_build import EngineBuild, engine_build
 from nextok.backends.folders import cache_folder, config_file, state_folder
-from nextok.backends.llama_library import devices, library_path, supports_gpu, system_info
 from nextok.backends.locate import find_starter
 from nextok.backends.memory import available_bytes
 from nextok.backends.threads import default_threads
@@ -25,11 +25,12 @@ _NO_MODEL = "none: pip install 'nextok[starter]', or name one with -m FILE.gguf"
 
 def info(invocation: Invocation) -> int:
     """Print a table, or one JSON object."""
-    if invocation.resolved.engine.gpu_layers and not supports_gpu():
+    build = engine_build()
+    if invocation.resolved.engine.gpu_layers and not build.gpu:
         invocation.console.warning(
             "this build of the engine has no GPU support: layers stay on the CPU"
         )
-    facts = _facts(invocation)
+    facts = _facts(invocation, build)
     if invocation.resolved.output.json:
         plain_stdout().line(json_text(facts))
     else:
@@ -37,17 +38,17 @@ def info(invocation: Invocation) -> int:
     return ANSWERED
 
 
-def _facts(invocation: Invocation) -> Mapping[str, object]:
+def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
     engine = invocation.resolved.engine
     memory = available_bytes()
     return {
         "nextok": version("nextok"),
         "python": platform.python_version(),
-        "engine": f"llama-cpp-python {version('llama-cpp-python')}",
-        "engine library": str(library_path()),
-        "engine features": _features(),
-        "GPU support": supports_gpu(),
-        "devices": [f"{name}: {description}" for name, description in devices()],
+        "engine": build.name,
+        "engine library": str(build.library),
+        "engine features": list(build.features),
+        "GPU support": build.gpu,
+        "devices": list(build.devices),
         "threads": engine.threads or default_threads(),
         "memory available": None if memory is None else size(memory),
         "context": _context(engine.ctx_size),
@@ -56,12 +57,6 @@ def _facts(invocation: Invocation) -> Mapping[str, object]:
         "state folder": _described(state_folder()),
         "cache folder": _described(cache_folder()),
     }
-
-
-def _features() -> str:
-    """`AVX2 FMA …`: what the engine was built to use of the CPU, among other switches."""
-    pairs = (part.split(" = ") for part in system_info().replace("CPU :", "").split("|"))
-    return " ".join(pair[0].strip() for pair in pairs if len(pair) == 2 and pair[1].strip() == "1")
 
 
 def _context(asked: int | None) -> str:

@@ -85,7 +85,7 @@ def load(
     if engine.model is None and path is not None:
         console.note(f"answering with {path.stem}; -m names another model")
     began = clock()
-    weights = _open(path, engine, abort, console, status, vocabulary_only=vocabulary_only)
+    weights = _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
     done = clock()
     recommended = recommendations(weights.recommended_sampling, console)
     resolved = resolved.with_model(_names(engine.model, path), recommended)
@@ -102,13 +102,14 @@ def load(
 
 def _open(
     path: Path | None,
-    engine: EngineSettings,
+    resolved: Resolved,
     abort: Abort,
     console: Console,
     status: Status,
     *,
     vocabulary_only: bool,
 ) -> Weights:
+    engine = resolved.engine
     options = LoadOptions(mmap=engine.mmap, mlock=engine.mlock, vocabulary_only=vocabulary_only)
     if engine.gpu_layers is not None:
         options = replace(options, gpu_layers=engine.gpu_layers)
@@ -119,6 +120,7 @@ def _open(
             abort,
             seen=SeenFiles(state_folder()),
             progress=lambda done: status.show(f"loading the model: {done:.0%}"),
+            listener=console.plain if resolved.output.verbose else None,
         )
     finally:
         status.clear()

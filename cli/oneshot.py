@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +21,15 @@ from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort
 from nextok.generation.errors import UsageError
 from nextok.generation.events import Event, Finish, Prefill
+from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job
 from nextok.generation.reasoning import ReasoningSplitter
 from nextok.generation.sampling import Sampling
 from nextok.generation.stream import generate
+
+#: After these the process dies at once, and the kernel frees its memory; doing it before would
+#: take as long again.
+_DEADLY = (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED)
 
 #: Tokens. The engine rounds a context up to a multiple of this.
 _STEP = 256
@@ -65,9 +70,10 @@ class OneShot:
         for event in self._watcher.watched(self._events(loaded, tokens, model, sampler)):
             self._show_progress(event)
             self._delivery.event(event)
-        sampler.close()
-        model.close()
-        loaded.weights.close()
+        if self._abort.reason not in _DEADLY:
+            sampler.close()
+            model.close()
+            loaded.weights.close()
 
     def _events(
         self, loaded: Loaded, tokens: PromptTokens, model: Context, sampler: Chain
@@ -111,11 +117,16 @@ def allocation(loaded: Loaded, prompt_tokens: int) -> int:
 def drawn(resolved: Resolved, weights: Weights) -> Sampling:
     """The sampling settings with a seed and with token ids for biased texts."""
     sampling = resolved.sampling
-    seed = sampling.seed if sampling.seed >= 0 else random.SystemRandom().randrange(2**32 - 1)
+    seed = sampling.seed if sampling.seed >= 0 else _drawn_seed()
     biases = tuple(pair for bias in resolved.biases for pair in _token_biases(bias, weights))
     return replace(
         sampling, seed=seed, logit_bias=biases, ignore_eos=resolved.stops.ignore_eos
     )  # fmt: skip
+
+
+def _drawn_seed() -> int:
+    """0 to 2**32 - 2. From the system: the module `random` takes 4 ms to import."""
+    return int.from_bytes(os.urandom(8), "big") % (2**32 - 1)
 
 
 def _token_biases(bias: LogitBias, weights: Weights) -> Iterator[tuple[int, float]]:

@@ -12,7 +12,6 @@ import contextlib
 import os
 import select
 import signal
-import socket
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +24,9 @@ from nextok.generation.finish import FinishReason
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: Seconds the main thread has to come back, and then to write its last bytes.
+#: Seconds the main thread has to come back, first while there can be no answer yet (freeing a
+#: large model takes the kernel long enough), and then to write its last bytes.
+EARLY_GRACE = 0.02
 GRACE = 0.1
 FAREWELL = 0.4
 
@@ -63,14 +64,15 @@ class Watcher:
         self._last_words = last_words
         self._engine_since: float | None = None
         self._has_token = False
+        self._is_loaded = False
         self._ends_at: float | None = None
-        self._ours, self._wakeup = socket.socketpair()
+        self._ours, self._wakeup = os.pipe()  # a socket pair would take 4 ms to import
         self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
 
     def start(self) -> None:
         """Take over the signals that are not ignored, and begin."""
-        self._wakeup.setblocking(False)
-        signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
+        os.set_blocking(self._wakeup, False)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
                 signal.signal(number, _leave_it_to_the_thread)
@@ -80,10 +82,10 @@ class Watcher:
         """The answer is out: nothing can end it any more."""
         self._deadlines, self._ends_at = Deadlines(), None
         signal.set_wakeup_fd(-1)
-        self._wakeup.send(b"\0")
+        os.write(self._wakeup, b"\0")
         self._thread.join()
-        self._ours.close()
-        self._wakeup.close()
+        os.close(self._ours)
+        os.close(self._wakeup)
         for number in SIGNALS:
             if signal.getsignal(number) is _leave_it_to_the_thread:
                 signal.signal(number, signal.SIG_DFL)
@@ -95,6 +97,7 @@ class Watcher:
 
     def watched(self, events: Iterator[Event]) -> Iterator[Event]:
         """The same events; the time spent waiting for them is the engine's."""
+        self._is_loaded = True
         while True:
             self._engine_since = self._clock()
             event = next(events, None)
@@ -114,7 +117,7 @@ class Watcher:
                 if descriptor == self._output:
                     poll.unregister(self._output)
                     self._trip(FinishReason.DISCONNECTED)
-                elif not self._signals(os.read(self._ours.fileno(), 64)):
+                elif not self._signals(os.read(self._ours, 64)):
                     return
             self._check_clock()
 
@@ -135,7 +138,7 @@ class Watcher:
 
     def _trip(self, reason: FinishReason) -> None:
         if self._abort.reason is None:
-            self._ends_at = self._clock() + GRACE
+            self._ends_at = self._clock() + (GRACE if self._is_loaded else EARLY_GRACE)
             self._abort.trip(reason)
 
     def _check_clock(self) -> None:
