@@ -10,7 +10,8 @@ from nextok.backends.llama_library import library, log, supports_gpu
 from nextok.backends.llama_model import LlamaModel
 from nextok.backends.llama_sampler import LlamaSampler
 from nextok.backends.llama_tokenizer import LlamaTokenizer
-from nextok.backends.memory import available_bytes, check_context_fits
+from nextok.backends.memory import available_bytes
+from nextok.backends.recommended_sampling import recommended_sampling
 from nextok.backends.weights import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
 from nextok.generation.errors import ModelError
@@ -26,22 +27,6 @@ _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
 
 #: llama.h, enum llama_ftype: Q4_0, Q4_1, Q8_0.
 _EXACT_FILE_TYPES = frozenset((2, 3, 7))
-
-#: `general.sampling.*` of a GGUF, by the names of our settings.
-_RECOMMENDED = {
-    "general.sampling.temp": "temperature",
-    "general.sampling.top_k": "top_k",
-    "general.sampling.top_p": "top_p",
-    "general.sampling.min_p": "min_p",
-    "general.sampling.xtc_probability": "xtc_probability",
-    "general.sampling.xtc_threshold": "xtc_threshold",
-    "general.sampling.penalty_last_n": "repeat_last_n",
-    "general.sampling.penalty_repeat": "repeat_penalty",
-    "general.sampling.mirostat": "mirostat",
-    "general.sampling.mirostat_tau": "mirostat_ent",
-    "general.sampling.mirostat_eta": "mirostat_lr",
-    "general.sampling.sequence": "samplers",
-}
 
 
 class LlamaWeights:
@@ -97,11 +82,7 @@ class LlamaWeights:
     @property
     def recommended_sampling(self) -> dict[str, str]:
         """The file's own sampling defaults, as texts, by the names of our settings."""
-        return {
-            setting: self.metadata[key]
-            for key, setting in _RECOMMENDED.items()
-            if key in self.metadata
-        }
+        return recommended_sampling(self.metadata)
 
     @property
     def description(self) -> str:
@@ -149,8 +130,6 @@ class LlamaWeights:
         available = available_bytes()
         # Generous enough to be above every layout; only near the limit is the exact figure read.
         if available is not None and 16 * width * options.context_size > available:
-            from nextok.backends.gguf_header import read_header
-
             check_context_fits(
                 read_header(self._path),
                 options.context_size,

@@ -78,7 +78,7 @@ def facts_of(parts: Sequence[Header], *, type_k: str = "f16", type_v: str = "f16
         pre_tokenizer=first.text("tokenizer.ggml.pre"),
         kv_bytes_per_token=kv_bytes_per_token(first, type_k=type_k, type_v=type_v),
         sliding_window=values.integer("attention.sliding_window") or None,
-        sampling=recommended_sampling(first),
+        sampling=recommended_sampling(first.metadata),
         chat_template=first.text("tokenizer.chat_template"),
         license=first.text("general.license"),
     )

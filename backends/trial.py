@@ -14,6 +14,9 @@ from nextok.backends.llama_library import library_path
 from nextok.backends.seen_files import SeenFiles
 from nextok.generation.errors import EngineError, ModelError
 
+_PATIENCE = 300
+"""Seconds: a large model comes from a slow disk, and one token is computed with it."""
+
 _ENGINE_HINT = (
     "rebuild it for this machine: pip install --force-reinstall --no-cache-dir "
     "--no-binary :all: llama-cpp-python==0.3.36"
@@ -34,13 +37,19 @@ def run_trial(path: Path) -> None:
     """Load the file and decode one token, in a child."""
     import subprocess  # seldom needed, and it takes 5 ms
 
-    child = subprocess.run(
-        [sys.executable, "-m", "nextok.backends.trial", str(path)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    try:
+        child = subprocess.run(
+            [sys.executable, "-m", "nextok.backends.trial", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ModelError(
+            f"{path}: the engine does not finish loading it in {_PATIENCE} s: fetch it again"
+        ) from None
     if child.returncode == 0:
         return
     said = child.stderr.decode(errors="replace").strip().splitlines()

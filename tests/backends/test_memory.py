@@ -13,10 +13,11 @@ from typing import Any
 import gguf
 import pytest
 
+from nextok.backends.context_fit import check_context_fits
 from nextok.backends.ggml_types import BY_NAME, FILE_TYPES, TYPES
 from nextok.backends.gguf_header import Header, read_header
 from nextok.backends.kv_size import kv_bytes, kv_bytes_per_token
-from nextok.backends.memory import available_bytes, check_context_fits
+from nextok.backends.memory import available_bytes
 from nextok.generation.errors import EngineError
 
 MIB = 1 << 20

@@ -81,14 +81,16 @@ def test_recommended_sampling_by_our_names(scripted: Build) -> None:
     }
     sampling = model_facts(scripted(["a"], meta=meta)).sampling
     assert sampling == {
-        "temperature": 0.6,
-        "top_k": 20,
-        "top_p": 0.95,
-        "repeat_last_n": -1,
-        "repeat_penalty": 1.05,
-        "mirostat_ent": 4.0,
-        "mirostat_lr": 0.2,
-        "samplers": ("top_k", "temperature"),
+        "temperature": "0.6",
+        "top_k": "20",
+        "top_p": "0.95",
+        "min_p": "not a number",
+        "xtc_threshold": "nan",
+        "repeat_last_n": "-1",
+        "repeat_penalty": "1.05",
+        "mirostat_ent": "4",
+        "mirostat_lr": "0.2",
+        "samplers": "top_k;temperature",
     }
     assert sampling.keys() <= Sampling.__dataclass_fields__.keys()
 
