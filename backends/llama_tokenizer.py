@@ -9,7 +9,6 @@ from functools import cached_property
 from nextok.backends.llama_library import library
 from nextok.generation.errors import EngineError
 
-
 #: llama.h, enum llama_token_attr.
 _UNKNOWN_OR_CONTROL = 1 << 0 | 1 << 3
 

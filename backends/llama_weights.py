@@ -130,6 +130,9 @@ class LlamaWeights:
         available = available_bytes()
         # Generous enough to be above every layout; only near the limit is the exact figure read.
         if available is not None and 16 * width * options.context_size > available:
+            from nextok.backends.context_fit import check_context_fits
+            from nextok.backends.gguf_header import read_header
+
             check_context_fits(
                 read_header(self._path),
                 options.context_size,

@@ -57,8 +57,8 @@ def test_standard_input_is_read_only_where_it_is_meant(ask: Ask, file: Files) ->
     name = file(b"file")
     assert ask(*RAW, "-f", name, "ask", input=b"unread").out == b"file\n\nask"
     assert ask(*RAW, "--no-stdin", "ask", input=b"unread").out == b"ask"
-    from_file = ask(*RAW, "ask", stdin=open(name, "rb"))  # noqa: SIM115 (the child has it)
-    assert from_file.out == b"file\n\nask"
+    with open(name, "rb") as redirected:
+        assert ask(*RAW, "ask", stdin=redirected).out == b"file\n\nask"
     assert ask(*RAW, "ask").out == b"ask"  # /dev/null
 
 
