@@ -1,0 +1,103 @@
+"""llama.cpp's memory as caches: sequences of one context, each with its ledger.
+
+Promises that a cache's `tokens` are the tokens in the engine's memory, also after an abort or a
+failure.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from nextok.backends.llama_library import library
+from nextok.generation.errors import EngineError
+
+
+class LlamaMemory:
+    """The memory of one context, and which of its sequences are free."""
+
+    def __init__(self, context: object, *, sequences: int, cuttable: bool) -> None:
+        """cuttable: whether a sequence can be cut in the middle; not with recurrent layers."""
+        self.context = context
+        self.handle = library().llama_get_memory(context)
+        self.cuttable = cuttable
+        self._free = list(range(sequences))
+
+    def new_cache(self) -> LlamaCache:
+        """An empty sequence. EngineError when there is none left."""
+        if not self._free:
+            raise EngineError("the context has no free sequence")
+        return LlamaCache(self, self._free.pop(0))
+
+    def release(self, sequence: int) -> None:
+        """A sequence is free again."""
+        self._free.append(sequence)
+
+
+class LlamaCache:
+    """One sequence of the context."""
+
+    def __init__(self, memory: LlamaMemory, sequence: int) -> None:
+        self._memory = memory
+        self._llama = library()
+        self.sequence = sequence
+        self.tokens: list[int] = []
+
+    def trim(self, length: int) -> int:
+        """Cut; a memory that cannot be cut in the middle is emptied."""
+        if length >= len(self.tokens):
+            return len(self.tokens)
+        memory = self._memory.handle
+        if length > 0 and self._llama.llama_memory_seq_rm(memory, self.sequence, length, -1):
+            del self.tokens[length:]
+        else:
+            self.clear()
+        return len(self.tokens)
+
+    def clear(self) -> None:
+        """Forget everything, which every kind of memory can do."""
+        self._llama.llama_memory_seq_rm(self._memory.handle, self.sequence, -1, -1)
+        self.tokens.clear()
+
+    def settle(self, tokens: Sequence[int]) -> None:
+        """After a cut-short pass over `tokens`: keep what the engine has certainly kept."""
+        held = self._llama.llama_memory_seq_pos_max(self._memory.handle, self.sequence) + 1
+        if self._memory.cuttable:
+            self.tokens.extend(tokens[: max(0, held - len(self.tokens))])
+        else:
+            self.clear()
+
+    def fork(self) -> LlamaCache:
+        """A copy in a sequence of its own; the cells are shared until they differ."""
+        twin = self._memory.new_cache()
+        self._llama.llama_memory_seq_cp(
+            self._memory.handle, self.sequence, twin.sequence, -1, -1
+        )  # fmt: skip
+        twin.tokens.extend(self.tokens)
+        return twin
+
+    def export(self) -> bytes:
+        """Keys and values as the engine lays them out: no logits, no identity of the model."""
+        context = self._memory.context
+        size = self._llama.llama_state_seq_get_size(context, self.sequence)
+        buffer = (ctypes.c_uint8 * size)()
+        written = self._llama.llama_state_seq_get_data(context, buffer, size, self.sequence)
+        return bytes(memoryview(buffer)[:written])
+
+    def restore(self, state: bytes, tokens: Sequence[int]) -> bool:
+        """Take up an exported state. The engine checks its shape, the caller its origin."""
+        self.clear()
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        context = self._memory.context
+        read = self._llama.llama_state_seq_set_data(context, buffer, len(state), self.sequence)
+        last = self._llama.llama_memory_seq_pos_max(self._memory.handle, self.sequence)
+        if read == 0 or last + 1 != len(tokens):
+            self.clear()
+            return False
+        self.tokens.extend(tokens)
+        return True
+
+    def close(self) -> None:
+        """Empty the sequence and give it back."""
+        self.clear()
+        self._memory.release(self.sequence)
