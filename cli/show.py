@@ -13,7 +13,7 @@ from nextok.backends.split_files import first_part
 from nextok.cli.answer import json_text
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
-from nextok.cli.loaded import context_limit
+from nextok.cli.loaded import context_limit, recommendations
 from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.table import Row, print_table
 from nextok.generation.errors import UsageError
@@ -35,7 +35,8 @@ def show(invocation: Invocation) -> int:
     )  # fmt: skip
     context = context_limit(engine.ctx_size, facts.context_tokens or 0, invocation.console)
     if resolved.output.json:
-        plain_stdout().line(json_text(_as_dict(path, facts, context)))
+        sampling = recommendations(facts.sampling, invocation.console)
+        plain_stdout().line(json_text({**_as_dict(path, facts, context), "sampling": sampling}))
     else:
         print_table(list(_rows(path, facts, context)), invocation)
     return ANSWERED
