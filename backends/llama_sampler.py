@@ -77,7 +77,8 @@ class LlamaSampler:
         return self._history[-window:] if window else ()
 
     def _window(self, last_n: int) -> int:
-        return self._context_size if last_n < 0 else last_n
+        """The engine sets aside as much as it is told, and more than the context is never seen."""
+        return self._context_size if last_n < 0 else min(last_n, self._context_size)
 
     def _make_chain(self) -> Any:
         params = self._llama.llama_sampler_chain_default_params()

@@ -146,3 +146,5 @@ def _decode(data: bytes, origin: str, encoding: str) -> str:
             f"{origin} is not {encoding}: byte 0x{data[error.start]:02x} at offset {error.start} "
             f"(line {line}); name the encoding with --encoding, e.g. --encoding latin-1"
         ) from error
+    except UnicodeError as error:  # of codecs that do not say where
+        raise UsageError(f"{origin} is not {encoding}: {error}") from error

@@ -156,9 +156,11 @@ def test_encodings_by_name(file: Files, encoding: str, data: bytes, text: str) -
     assert read(file=(file(data),), encoding=encoding) == text
 
 
-def test_an_unknown_encoding_is_refused(ask: Ask) -> None:
+def test_an_unknown_encoding_is_refused(ask: Ask, file: Files) -> None:
     ask(*RAW, "--encoding", "no-such", "hi").check_failed(2, "--encoding", "utf-8", "no-such")
     ask(*RAW, "--encoding", "hex", "hi").check_failed(2, "--encoding", "hex")
+    with pytest.raises(UsageError, match="no.txt is not undefined"):
+        read(file=(file(b"A", "no.txt"),), encoding="undefined")
 
 
 def test_nul_reaches_the_tokenizer(ask: Ask, starter_gguf: Path) -> None:

@@ -125,6 +125,8 @@ def test_the_end_can_be_ignored(ask: Ask, choices_gguf: Path, emoji_gguf: Path) 
         "--typical 0.5 --top-n-sigma 1.5 --samplers typ_p;top_n_sigma;temperature",
         "--top-k 0 --top-p 1 --min-p 0 --temp 1 --repeat-last-n -1 --repeat-penalty 1.1",
         "--temp 100 --top-k 1",
+        "--repeat-penalty 1.01 --repeat-last-n 2147483647 --dry-multiplier 0.1 "
+        "--dry-penalty-last-n 2147483647",
         "--samplers temperature",
         "--top-k 2147483647 --presence-penalty 0.5 --frequency-penalty -0.5",
     ],
