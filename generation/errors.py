@@ -7,6 +7,7 @@ what is wrong and what to do next; the command line turns it into an exit code, 
     ├── TemplateError   a chat template that cannot be rendered
     ├── EngineError     the engine refused or failed
     ├── OutputError     standard output cannot take the answer
+    ├── HubError        a model cannot be fetched from the hub
     └── ContextError    the prompt does not fit into the context
 """
 
@@ -33,6 +34,10 @@ class EngineError(NextokError):
 
 class OutputError(NextokError):
     """The answer cannot be written: disk full, stream closed."""
+
+
+class HubError(NextokError):
+    """The hub refused, cannot be reached, or sent what cannot be kept."""
 
 
 class ContextError(NextokError):
