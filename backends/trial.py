@@ -88,6 +88,7 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent takes its signals in a thread
     try:
         main(Path(sys.argv[1]))
     except (ModelError, EngineError) as error:

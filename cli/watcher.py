@@ -77,6 +77,9 @@ class Watcher:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
                 signal.signal(number, _leave_it_to_the_thread)
         self._thread.start()
+        # From now on signals come to the thread: the main thread would take them only between two
+        # system calls, and the engine maps or reads a large file in a single one.
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
     def stop(self) -> None:
         """The answer is out: nothing can end it any more."""
@@ -89,6 +92,7 @@ class Watcher:
         for number in SIGNALS:
             if signal.getsignal(number) is _leave_it_to_the_thread:
                 signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def came_back(self) -> None:
         """The main thread has seen the abort and only writes its last bytes."""
