@@ -40,6 +40,10 @@ class Offline(HubError):
     """A request would be needed, and --offline or HF_HUB_OFFLINE forbids it."""
 
 
+class NoHub(HubError):
+    """What answers at the hub's address is no hub."""
+
+
 class WrongBytes(HubError):
     """What came is not the file: another sha256, another size, no GGUF."""
 
@@ -55,9 +59,16 @@ class CacheNotWritable(HubError):
 class Passing(HubError):
     """May be over at the next try. `wait_seconds`: how long the server asks to wait."""
 
-    def __init__(self, message: str, *, wait_seconds: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, remedy: str, *, wait_seconds: float | None = None) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
+        self.remedy = remedy
         self.wait_seconds = wait_seconds
+
+    def after(self, tries: int) -> HubError:
+        """The same, saying how often it was tried."""
+        what = self.what if tries < 2 else f"{self.what}, tried {tries} times"
+        return type(self)(what, self.remedy, wait_seconds=self.wait_seconds)
 
 
 class RateLimited(Passing):

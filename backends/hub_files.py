@@ -5,6 +5,7 @@ Knows no network and no disk; what is in here came from outside and is checked b
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,6 +18,13 @@ class HubFile:
     size: int
     sha256: str | None
     """Of the contents; None for the small files the hub keeps in git itself."""
+    git_sha1: str | None = None
+    """Of those, git's hash."""
+
+    @property
+    def etag(self) -> str | None:
+        """The hash that the hub calls the contents by; None when it did not say."""
+        return self.sha256 or self.git_sha1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,3 +67,13 @@ class Found:
     architecture: str | None
     parameters: int | None
     context_tokens: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """Bytes that come. They may begin before the asked offset: at 0, if the server ignored it."""
+
+    start: int
+    total: int | None
+    """Size of the whole file, as far as the server says."""
+    chunks: Iterator[bytes] = field(repr=False)

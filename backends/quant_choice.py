@@ -16,7 +16,6 @@ from nextok.backends.hub_files import HubFile, Listing
 from nextok.backends.hub_reference import HubReference
 from nextok.backends.quant_names import (
     FLOATS,
-    HEADS,
     NEVER,
     has_tokens,
     is_variant,
@@ -24,35 +23,14 @@ from nextok.backends.quant_names import (
     stem,
     word_for,
 )
+from nextok.backends.repo_models import Candidate, candidates, set_of
 from nextok.backends.shown_text import shown
-from nextok.backends.split_files import part_number, part_paths
 from nextok.generation.errors import HubError, UsageError
+
+__all__ = ["Ambiguous", "Candidate", "Choice", "UnknownQuant", "candidates", "choose"]
 
 DEFAULTS = ("Q4_K_M", "Q8_0")
 """What is taken when no quant is named, the first that there is."""
-_MEMORY_PER_BYTE = 1.2
-"""Of the file: its weights, and beside them the KV cache and the buffers of the engine."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """One model of a repository: a file, or a set of parts in order."""
-
-    name: str
-    """The path of the first part."""
-    quant: str | None
-    """As in the name, in upper case: Q4_K_M, UD-Q4_K_XL; None when the name has none."""
-    parts: tuple[HubFile, ...]
-    bytes: int
-    fits: bool | None
-    """Whether it runs in this machine's memory; None when that is not known."""
-    missing: str | None = None
-    """The first part that the repository does not have."""
-
-    @property
-    def label(self) -> str:
-        """What to write after the colon to get this one."""
-        return self.quant or PurePosixPath(self.name).name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,38 +83,6 @@ def choose(listing: Listing, reference: HubReference, memory_bytes: int | None) 
     return Choice(quant=found.quant, parts=found.parts, fits=found.fits)
 
 
-def candidates(listing: Listing, memory_bytes: int | None) -> list[Candidate]:
-    """All models of the repository, smallest first."""
-    return [
-        model
-        for model in _sets(listing, memory_bytes)
-        if word_for(model.name, (*NEVER, *HEADS)) is None
-    ]
-
-
-def _sets(listing: Listing, memory_bytes: int | None) -> list[Candidate]:
-    """All GGUF files, the parts of one set together, smallest first."""
-    files = {file.path: file for file in listing.files if file.path.lower().endswith(".gguf")}
-    firsts = {str(part_paths(PurePosixPath(path))[0]): path for path in files}
-    models = [_set(path, files, memory_bytes) for path in firsts.values()]
-    return sorted(models, key=lambda model: (model.bytes, model.name))
-
-
-def _set(path: str, files: dict[str, HubFile], memory_bytes: int | None) -> Candidate:
-    """The set that a path is of, and what it lacks."""
-    names = [str(part) for part in part_paths(PurePosixPath(path))]
-    parts = tuple(files[name] for name in names if name in files)
-    size = sum(part.size for part in parts)
-    return Candidate(
-        name=names[0],
-        quant=quant_of(names[0]),
-        parts=parts,
-        bytes=size,
-        fits=None if memory_bytes is None else size * _MEMORY_PER_BYTE <= memory_bytes,
-        missing=next((name for name in names if name not in files), None),
-    )
-
-
 def _of_file(listing: Listing, path: str, memory_bytes: int | None) -> Candidate:
     """The set that a file named by the user is of."""
     files = {file.path: file for file in listing.files}
@@ -148,7 +94,7 @@ def _of_file(listing: Listing, path: str, memory_bytes: int | None) -> Candidate
     word = word_for(path, tuple(NEVER))
     if word is not None:
         raise UsageError(f"{shown(path)}: {NEVER[word]} ({word}), no model: name the model's file")
-    return _set(path, files, memory_bytes)
+    return set_of(path, files, memory_bytes)
 
 
 def _of_quant(
