@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -78,6 +79,11 @@ def sampling_dict(sampling: Sampling) -> Mapping[str, object]:
     """Every sampling setting but the seed, which stands by itself."""
     settings = dataclasses.asdict(sampling)
     del settings["seed"]
+    # JSON has no infinity: a ban is spelt as the flag spells it.
+    settings["logit_bias"] = [
+        (token, value if math.isfinite(value) else str(value))
+        for token, value in sampling.logit_bias
+    ]
     return settings
 
 

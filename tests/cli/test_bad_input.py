@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 from gguf import GGUFValueType
 
+from nextok.backends.opening import checked
+from nextok.backends.seen_files import SeenFiles
+from nextok.generation.errors import ModelError
+
 Ask = Callable[..., Any]
 Build = Callable[..., Path]
 
@@ -33,8 +37,25 @@ NO_MODELS: dict[str, tuple[bytes, str]] = {
 }
 
 
+def refused(path: Path, state: Path) -> str:
+    """What is said of a file on its way to the engine, in this process."""
+    with pytest.raises(ModelError) as error:
+        checked(path, SeenFiles(state))
+    said = str(error.value)
+    assert said.startswith(f"{path}: ") and "\n" not in said
+    return said
+
+
 @pytest.mark.parametrize("name", NO_MODELS)
-def test_a_file_that_is_no_model(ask: Ask, tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_no_model(tmp_path: Path, name: str) -> None:
+    data, word = NO_MODELS[name]
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(data)
+    assert word in refused(path, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["empty", "web page", "LFS pointer", "absurd counts"])
+def test_a_file_that_is_no_model_is_one_line(ask: Ask, tmp_path: Path, name: str) -> None:
     data, word = NO_MODELS[name]
     path = tmp_path / "bad.gguf"
     path.write_bytes(data)
@@ -76,20 +97,33 @@ def test_a_truncated_file_says_what_is_there_and_what_is_needed(
         assert str(size) in digits and str(len(data)) in digits
 
 
-KINDS: dict[str, dict[str, Any]] = {
-    "bert": {"meta": {"general.architecture": "bert"}},
-    "clip": {"meta": {"general.architecture": "clip"}},
-    "t5encoder": {"meta": {"general.architecture": "t5encoder"}},
-    "adapter": {"meta": {"general.type": "adapter"}},
-    "mmproj": {"meta": {"general.type": "mmproj"}},
-    "no-such-arch": {"meta": {"general.architecture": "no-such-arch"}},
+UNKNOWN = {
+    f"no-such-arch.{key}": value
+    for key, value in {
+        "block_count": 1, "context_length": 64, "embedding_length": 320, "feed_forward_length": 64,
+        "attention.head_count": 5, "attention.layer_norm_rms_epsilon": 1e-6,
+    }.items()
+}  # fmt: skip
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "bert": ({"general.architecture": "bert"}, "embedding model"),
+    "t5encoder": ({"general.architecture": "t5encoder"}, "embedding model"),
+    "clip": ({"general.architecture": "clip"}, "vision part"),
+    "mmproj": ({"general.type": "mmproj"}, "mmproj"),
+    "adapter": ({"general.type": "adapter"}, "adapter"),
+    "unknown": ({"general.architecture": "no-such-arch", **UNKNOWN}, "no-such-arch"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_of_another_kind(ask: Ask, scripted: Build, kind: str) -> None:
-    model = scripted(["x"], stem=kind, **KINDS[kind])
-    ask("-m", model, "hi").check_failed(1, str(model), kind)
+def test_a_model_of_another_kind(scripted: Build, tmp_path: Path, kind: str) -> None:
+    meta, words = KINDS[kind]
+    assert words in refused(scripted(["x"], stem="kind", meta=meta), tmp_path)
+
+
+def test_a_model_of_another_kind_does_not_crash(ask: Ask, scripted: Build) -> None:
+    meta, words = KINDS["bert"]
+    model = scripted(["x"], stem="kind", meta=meta)
+    ask("-m", model, "hi").check_failed(1, str(model), words, "text generation")
 
 
 def test_a_vocabulary_without_weights(
@@ -120,9 +154,14 @@ FATAL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", FATAL)
-def test_values_that_would_end_the_engine(ask: Ask, scripted: Build, name: str) -> None:
-    model = scripted(["x"], stem="fatal", meta=FATAL[name])
-    ask("-m", model, "hi").check_failed(1, str(model))
+def test_values_that_would_end_the_engine(scripted: Build, tmp_path: Path, name: str) -> None:
+    refused(scripted(["x"], stem="fatal", meta=FATAL[name]), tmp_path)
+
+
+def test_values_that_would_end_the_engine_are_one_line(ask: Ask, scripted: Build) -> None:
+    for name in ("no layers", "twice the same token"):
+        model = scripted(["x"], stem="fatal", meta=FATAL[name])
+        ask("-m", model, "hi").check_failed(1, str(model))
 
 
 def test_a_damaged_file_is_the_same_for_every_command(ask: Ask, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_nothing_to_say_is_a_usage_error(raw: bool, file: Files) -> None:
 
 
 def test_an_empty_prompt_is_refused_before_a_model_is_loaded(ask: Ask) -> None:
-    for arguments in ((), ("",), ("-f", os.devnull)):
+    for arguments in ((), ("-f", os.devnull)):
         ask("-m", "no-such.gguf", *arguments).check_failed(2, "prompt is empty")
     ask("-m", "no-such.gguf", input=b"\n").check_failed(2, "prompt is empty")
 
@@ -244,11 +244,16 @@ def test_a_conversation_from_a_file(ask: Ask, emoji_gguf: Path, file: Files) -> 
         (b'"hi"', ("list",)),
     ],
 )
-def test_a_conversation_that_is_none(
-    ask: Ask, file: Files, document: bytes, words: tuple[str, ...]
-) -> None:
-    name = file(document)
-    ask("-m", "no-such.gguf", "--messages", name).check_failed(2, *words)
+def test_a_conversation_that_is_none(file: Files, document: bytes, words: tuple[str, ...]) -> None:
+    given = PromptSettings(messages=file(document), no_stdin=True)
+    with pytest.raises(UsageError) as refused:
+        PromptReader(given, lambda hint: None).messages()
+    assert [word for word in words if word not in str(refused.value)] == []
+
+
+def test_a_conversation_that_cannot_be_read(ask: Ask, file: Files) -> None:
+    ask("-m", "no.gguf", "--messages", file(b"{")).check_failed(2, "not JSON")
+    ask("-m", "no.gguf", "--messages", "none.json").check_failed(2, "none.json", "No such file")
 
 
 def test_a_prefill_is_continued_and_not_repeated(ask: Ask, scripted: Build) -> None:

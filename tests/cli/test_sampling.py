@@ -32,15 +32,15 @@ def tie_gguf(scripted: Build) -> Path:
 
 def test_temperature_zero_is_argmax_whatever_else_is_set(ask: Ask, choices_gguf: Path) -> None:
     for flags in (
-        ("--seed", "1"), ("--seed", "2"), ("--top-k", "0"), ("--top-p", "0.1"), ("--min-p", "0.5"),
-        ("--xtc-probability", "1", "--xtc-threshold", "0.01"), ("--samplers", "top_p;temperature"),
-    ):  # fmt: skip
-        assert ask("-m", choices_gguf, "--temp", "0", *flags, "hi").out == b"A\n", flags
+        "--seed 1 --top-k 0 --top-p 0.1 --xtc-probability 1 --xtc-threshold 0.01",
+        "--seed 2 --min-p 0.5 --samplers top_p;temperature",
+        "--seed 3 --typical 0.1 --top-n-sigma 0",
+    ):
+        assert ask("-m", choices_gguf, "--temp", "0", *flags.split(), "hi").out == b"A\n", flags
 
 
 def test_ties_go_to_the_lowest_id(ask: Ask, tie_gguf: Path) -> None:
-    for seed in ("1", "2", "3"):
-        assert ask("-m", tie_gguf, "--temp", "0", "--seed", seed, "hi").out == b"x\n"
+    assert ask("-m", tie_gguf, "--temp", "0", "--seed", "1", "hi").out == b"x\n"
     assert ask("-m", tie_gguf, "--temp", "1e-9", "hi").out == b"x\n"
 
 
@@ -78,10 +78,7 @@ def test_the_same_seed_gives_the_same_answer(ask: Ask, starter_gguf: Path) -> No
 
 
 def test_seeds_reach_the_sampler(ask: Ask, choices_gguf: Path) -> None:
-    said = {
-        ask("-m", choices_gguf, "--seed", str(seed), "hi").out
-        for seed in (0, 1, 2, 3, 4, 2**32 - 2)
-    }
+    said = {ask("-m", choices_gguf, "--seed", str(seed), "hi").out for seed in (0, 1, 4, 2**32 - 2)}
     assert len(said) > 1
     assert said <= {f"{letter}\n".encode() for letter in "ABCDE"}
 
@@ -97,6 +94,13 @@ def test_seeds_reach_the_sampler(ask: Ask, choices_gguf: Path) -> None:
 def test_a_bias_by_text(ask: Ask, choices_gguf: Path, flags: tuple[str, ...], said: str) -> None:
     answered = ask("-m", choices_gguf, "--temp", "0", *flags, "hi")
     assert (answered.code, answered.out.decode()) == (0, said + "\n")
+
+
+def test_a_ban_is_in_the_report(ask: Ask, choices_gguf: Path) -> None:
+    report = ask("-m", choices_gguf, "--temp", "0", "--json", "--logit-bias", "A=-inf", "hi").object
+    assert report["text"] == "B"
+    ((_, value),) = report["sampling"]["logit_bias"]
+    assert value == "-inf"
 
 
 def test_a_bias_by_id(ask: Ask, choices_gguf: Path) -> None:
@@ -118,17 +122,16 @@ def test_the_end_can_be_ignored(ask: Ask, choices_gguf: Path, emoji_gguf: Path) 
     "flags",
     [
         "--mirostat 1 --mirostat-lr 0.2 --mirostat-ent 3",
-        "--mirostat 2",
+        "--mirostat 2 --repeat-last-n -1 --repeat-penalty 1.1",
         "--dry-multiplier 0.8 --dry-base 1.5 --dry-allowed-length 1 --dry-penalty-last-n 64",
         "--dry-multiplier 1 --dry-sequence-breaker none",
         "--xtc-probability 0.5 --xtc-threshold 0.2 --dynatemp-range 0.5 --dynatemp-exp 1.2",
         "--typical 0.5 --top-n-sigma 1.5 --samplers typ_p;top_n_sigma;temperature",
-        "--top-k 0 --top-p 1 --min-p 0 --temp 1 --repeat-last-n -1 --repeat-penalty 1.1",
         "--temp 100 --top-k 1",
         "--repeat-penalty 1.01 --repeat-last-n 2147483647 --dry-multiplier 0.1 "
         "--dry-penalty-last-n 2147483647",
-        "--samplers temperature",
-        "--top-k 2147483647 --presence-penalty 0.5 --frequency-penalty -0.5",
+        "--samplers penalties;temperature --presence-penalty 0.5 --frequency-penalty -0.5",
+        "--top-k 2147483647 --top-p 1 --min-p 0 --temp 1",
     ],
 )
 def test_every_knob_runs(ask: Ask, emoji_gguf: Path, flags: str) -> None:
@@ -148,7 +151,7 @@ def test_the_order_of_the_samplers_is_the_user_s(ask: Ask, choices_gguf: Path) -
     cut = ("--min-p", "0.7", "--temp", "100", "--samplers")
     first = {
         ask("-m", choices_gguf, *cut, "min_p;temperature", "--seed", str(seed), "hi").out
-        for seed in range(4)
+        for seed in range(2)
     }
     assert first <= {b"A\n", b"B\n"}
     last = ask("-m", choices_gguf, *cut, "temperature;min_p", "--seed", "1", "--json", "hi").object
