@@ -136,11 +136,18 @@ def _numbered(place: int, header: Header) -> Header:
 
 def _kind_fault(header: Header) -> str | None:
     """Why this is no text generator, and what is."""
-    what = no_generator(header)
+    what, architecture = no_generator(header), shown(header.architecture, 40)
     if what:
-        return f"{what}: choose a text generation model" if ":" not in what else what
-    if not header.architecture:
+        kind, _, advice = what.partition(": ")
+        advice = advice or "choose a text generation model"
+        return f"{kind} (architecture {architecture}): {advice}"
+    if not architecture:
         return "its header names no architecture: no language model, or damaged"
+    if (
+        header.architecture not in KNOWN
+        and header.of_architecture("block_count") not in header.types
+    ):
+        return f"the engine knows no architecture {architecture}: no language model, or too new"
     if not header.tensors:
         return "only a vocabulary, without weights: choose a text generation model"
     return None
