@@ -154,7 +154,7 @@ def check_spelling(typed: Arguments) -> None:
     if word.split() != [word]:
         return
     for command in COMMANDS:
-        if distance(word, command.name) == 1:
+        if len(command.name) > 2 and distance(word, command.name) == 1:
             raise UsageError(
                 f"there is no command {word}: did you mean {command.name}? "
                 f"(as a prompt: nextok {DEFAULT} {word})"

@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-CommandName: TypeAlias = Literal["generate", "render", "tokens", "show", "info", "config"]
+CommandName: TypeAlias = Literal[
+    "generate", "render", "tokens", "show",
+    "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
+    "info", "config",
+]  # fmt: skip
 DEFAULT: CommandName = "generate"
 
 
@@ -61,6 +65,53 @@ COMMANDS: tuple[Command, ...] = (
         help="Print what a model file is, from its header alone.",
         word="MODEL",
         word_help="A .gguf file, an alias, or part of a local model's name.",
+    ),
+    Command(
+        name="pull",
+        help="Fetch a model from the hub, checked; a cut download goes on where it was.",
+        word="REF",
+        word_help="owner/repo[:QUANT], owner/repo/file.gguf, an address of the hub, or an alias.",
+    ),
+    Command(
+        name="ls",
+        help="List the models on this machine, other tools' included.",
+        aliases=("list",),
+    ),
+    Command(
+        name="rm",
+        help="Remove a model, after saying what that frees.",
+        word="MODEL",
+        word_help="A name as `nextok ls` prints it, or part of one.",
+    ),
+    Command(
+        name="search",
+        help="Search the hub for GGUF models, the most downloaded first.",
+        word="WORDS",
+        many=True,
+        word_help="What the name must hold; several words are joined by spaces.",
+    ),
+    Command(
+        name="alias",
+        help="Give a model a short name; without words, list the names there are.",
+        word="NAME REF",
+        many=True,
+        word_help="The new name, then the model it stands for.",
+    ),
+    Command(
+        name="default",
+        help="Say which model answers when none is named.",
+        word="REF",
+        word_help="A .gguf file, an alias, a hub reference, or part of a local name.",
+    ),
+    Command(
+        name="verify",
+        help="Compute models' checksums again.",
+        word="MODEL",
+        word_help="A name as `nextok ls` prints it, or a file; without one, every model.",
+    ),
+    Command(
+        name="prune",
+        help="Remove what interrupted downloads left, and revisions nothing names any more.",
     ),
     Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
     Command(

@@ -79,11 +79,24 @@ class Console:
         """What was asked for, as it is."""
         self._write(self._styled(one_line(text), _DIM))
 
-    def redraw(self, text: str) -> bool:
-        """Replace the current line of a terminal that can; whether it could."""
-        if not (self.terminal and self.color) or self.quiet:
+    def ask(self, text: str) -> None:
+        """A question, the cursor left behind it: said even with -q, for somebody must answer."""
+        self._write(text, end="")
+
+    @property
+    def redraws(self) -> bool:
+        """Whether a line can be replaced: a terminal that can, and nobody asked for quiet."""
+        return self.terminal and self.color and not self.quiet
+
+    def redraw(self, text: str, *, styled: bool = False) -> bool:
+        """Replace the current line, unless it cannot be; whether it could.
+
+        styled: the text has its own escape codes.
+        """
+        if not self.redraws:
             return False
-        self._write(f"\r\x1b[2K{self._styled(text, _DIM) if text else ''}", end="")
+        line = text if styled or not text else self._styled(text, _DIM)
+        self._write(f"\r\x1b[2K{line}", end="")
         return True
 
     def _line(self, label: str, text: str, style: str) -> None:

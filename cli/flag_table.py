@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flags import Flag
+from nextok.cli.hub_flags import HUB_FLAGS
 from nextok.cli.prompt_flags import MODEL_FLAGS, PROMPT_FLAGS
 from nextok.cli.run_flags import OUTPUT_FLAGS, STOP_FLAGS
 from nextok.cli.sampling_flags import SAMPLING_FLAGS
@@ -13,6 +14,7 @@ FLAGS: tuple[Flag, ...] = (
     *PROMPT_FLAGS,
     *SAMPLING_FLAGS,
     *STOP_FLAGS,
+    *HUB_FLAGS,
     *OUTPUT_FLAGS,
 )
 

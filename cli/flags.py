@@ -16,6 +16,7 @@ from nextok.cli.settings import (
     BiasSettings,
     ConfigSettings,
     EngineSettings,
+    HubSettings,
     OutputSettings,
     PromptSettings,
     StopSettings,
@@ -31,6 +32,7 @@ GROUPS: tuple[type, ...] = (
     Sampling,
     StopSettings,
     OutputSettings,
+    HubSettings,
     ConfigSettings,
 )
 EVERYWHERE = NAMES

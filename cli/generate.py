@@ -122,7 +122,7 @@ class _Generation:
 
     def _last_words(self, reason: FinishReason) -> None:
         """The watcher is about to end the process; the main thread is stuck somewhere else."""
-        self._status.clear()
+        self._status.close()
         if reason is not FinishReason.DISCONNECTED and self._stdout.takes_a_line():
             self._fail(*self._cut_short())
 

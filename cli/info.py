@@ -17,8 +17,8 @@ from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import DEFAULT_CONTEXT
 from nextok.cli.loaded_prompt import plain_stdout
-from nextok.cli.show import size
 from nextok.cli.table import Row, print_table
+from nextok.cli.units import size
 
 _NO_MODEL = "none: pip install 'nextok[starter]', or name one with -m FILE.gguf"
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nextok.backends.folders import state_folder
-from nextok.backends.locate import locate
 from nextok.backends.opening import open_weights
 from nextok.backends.seen_files import SeenFiles
 from nextok.backends.threads import default_threads
 from nextok.backends.weights import ContextOptions, LoadOptions, Weights
 from nextok.cli.console import Console
+from nextok.cli.finding import Finder, Surroundings
 from nextok.cli.flag_table import BY_WORD
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import EngineSettings
@@ -77,13 +78,23 @@ def load(
     status: Status,
     clock: Callable[[], float],
     *,
+    around_fetching: Surroundings,
     vocabulary_only: bool = False,
 ) -> Loaded:
-    """Find the model and load it. Raises UsageError, ModelError, EngineError, Aborted."""
+    """Find the model, or fetch it, and load it.
+
+    Raises UsageError, ModelError, HubError, EngineError, Aborted.
+    """
     engine = resolved.engine
-    path = locate(engine.model, resolved.config.aliases)
+    finder = Finder(
+        resolved=resolved, console=console, status=status, abort=abort,
+        around_fetching=around_fetching,
+    )  # fmt: skip
+    path = finder.find(engine.model)
     if engine.model is None and path is not None:
         console.note(f"answering with {path.stem}; -m names another model")
+    elif engine.model is not None and path is not None and _is_part(engine.model, resolved):
+        console.note(f"answering with {path.stem}, the only model with {engine.model} in its name")
     began = clock()
     weights = _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
     done = clock()
@@ -98,6 +109,12 @@ def load(
         threads=engine.threads or default_threads(),
         context_limit=context_limit(engine.ctx_size, weights.trained_context, console),
     )
+
+
+def _is_part(name: str, resolved: Resolved) -> bool:
+    """Whether a model was found by a part of its name alone."""
+    whole = name in resolved.config.aliases or name.lower().endswith(".gguf") or "/" in name
+    return not whole and not os.path.exists(name)
 
 
 def _open(

@@ -11,6 +11,7 @@ from nextok.cli.loaded import load
 from nextok.cli.prompting import PromptTokens, read_prompt
 from nextok.cli.status import Status
 from nextok.cli.stdout import Stdout
+from nextok.cli.watching import watching
 from nextok.generation.abort import Abort
 
 
@@ -18,12 +19,14 @@ def load_prompt(invocation: Invocation) -> tuple[PromptTokens, Weights]:
     """Read the prompt and load the model's vocabulary. Raises NextokError."""
     console = invocation.console
     prompt = read_prompt(invocation.resolved.prompt, console)
+    abort, status = Abort(), Status(console, time.monotonic)
     loaded = load(
         invocation.resolved,
-        Abort(),
+        abort,
         console,
-        Status(console, time.monotonic),
+        status,
         time.monotonic,
+        around_fetching=lambda: watching(abort, status),
         vocabulary_only=True,
     )
     return prompt.tokens(loaded.weights, console), loaded.weights

@@ -58,7 +58,14 @@ class OneShot:
     def run(self) -> None:
         """Deliver one answer. Raises NextokError, ReaderGone, and Aborted before the start."""
         prompt = read_prompt(self._resolved.prompt, self._console)
-        loaded = load(self._resolved, self._abort, self._console, self._status, time.monotonic)
+        loaded = load(
+            self._resolved,
+            self._abort,
+            self._console,
+            self._status,
+            time.monotonic,
+            around_fetching=self._watcher.excused,
+        )
         tokens = prompt.tokens(loaded.weights, self._console)
         size = allocation(loaded, len(tokens.ids))
         model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_types import Choice, Encoding, JsonObject, Kind, Path, Switch, Text, one_of
-from nextok.cli.flags import EVERYWHERE, GENERATION, PROMPTS, Flag
+from nextok.cli.flags import GENERATION, PROMPTS, Flag
 from nextok.cli.number_types import Number
 
 _SIZED: tuple[CommandName, ...] = ("generate", "show", "config")
 _BUILT: tuple[CommandName, ...] = ("generate", "info", "config")
+_NAMING: tuple[CommandName, ...] = (*PROMPTS, "show", "pull", "verify", "info")
 _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
 _CACHE = one_of("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1", name="TYPE")
@@ -53,8 +54,8 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         "model",
         "-m --model",
         Path(metavar="MODEL", expected="a model: a .gguf file, toy, an alias or a name"),
-        "A .gguf file, toy, an alias, or part of a local name.",
-        EVERYWHERE,
+        "A .gguf file, owner/repo[:QUANT], toy, an alias, or part of a local name.",
+        _NAMING,
     ),
     _model(
         "ctx_size",

@@ -18,6 +18,7 @@ from nextok.cli.flag_table import FLAGS, flags_of
 from nextok.cli.settings import (
     BiasSettings,
     EngineSettings,
+    HubSettings,
     LogitBias,
     OutputSettings,
     PromptSettings,
@@ -101,6 +102,11 @@ class Resolved:
     def output(self) -> OutputSettings:
         """What is said, and how."""
         return self._fill(OutputSettings)
+
+    @property
+    def hub(self) -> HubSettings:
+        """What may be fetched, and how."""
+        return self._fill(HubSettings)
 
     def sampling_asked(self) -> frozenset[str]:
         """The sampling settings that somebody (user, config or model) has set."""

@@ -7,7 +7,9 @@ from nextok.cli.flag_types import Kind, Path, Switch, Text, one_of
 from nextok.cli.flags import EVERYWHERE, GENERATION, Flag
 from nextok.cli.number_types import Duration, Number
 
-_REPORTING: tuple[CommandName, ...] = ("generate", "tokens", "show", "info", "config")
+_REPORTING: tuple[CommandName, ...] = (
+    "generate", "tokens", "show", "ls", "search", "info", "config",
+)  # fmt: skip
 
 
 def _stop(

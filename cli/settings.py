@@ -114,6 +114,24 @@ class OutputSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HubSettings:
+    """What may be fetched, and what the commands about model files were asked for."""
+
+    pull: bool = False
+    """Whether a model that is not on disk is fetched without asking, in a script too."""
+    yes: bool = False
+    """The answer to every question."""
+    offline: bool = False
+    print_path: bool = False
+    load: bool = False
+    """Whether `verify` also tries the file in the engine."""
+    limit: int = 20
+    """Most repositories that `search` lists."""
+    remove: bool = False
+    """Whether `alias` takes a name away."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConfigSettings:
     """What `nextok config` was asked for itself."""
 

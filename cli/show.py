@@ -6,16 +6,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from nextok.backends.locate import locate
 from nextok.backends.model_check import check_model_file
 from nextok.backends.model_facts import ModelFacts, model_facts
 from nextok.backends.split_files import first_part
 from nextok.cli.answer import json_text
 from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.finding import find_model
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import context_limit, recommendations
 from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.table import Row, print_table
+from nextok.cli.units import size
 from nextok.generation.errors import UsageError
 
 _UNKNOWN = "not in the file"
@@ -25,7 +26,7 @@ def show(invocation: Invocation) -> int:
     """Print a table, or with --json everything including the template."""
     resolved = invocation.resolved
     reference = invocation.words[0] if invocation.words else resolved.engine.model
-    path = locate(reference, resolved.config.aliases)
+    path = find_model(reference, invocation)
     if path is None:
         raise UsageError("the toy has no file to show: name a .gguf file")
     check_model_file(path)
@@ -102,13 +103,3 @@ def _sampling(recommended: Mapping[str, object]) -> str:
 
 def _tokens(count: int | None) -> str:
     return _UNKNOWN if count is None else f"{count:,} tokens"
-
-
-def size(number: int) -> str:
-    """Bytes for people: 97.9 MiB."""
-    value, unit = float(number), "bytes"
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1024 or unit == "TiB":
-            break
-        value /= 1024
-    return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"

@@ -93,7 +93,7 @@ def option_of(flag: Flag) -> TyperOption:
 
 def _argument(command: Command) -> TyperArgument:
     def complete(ctx: Any, args: list[str], incomplete: str) -> list[str]:
-        if command.word == "MODEL":
+        if command.word in ("MODEL", "REF"):
             return complete_model(incomplete)
         if command.word == "COMMAND":
             return [one.name for one in COMMANDS if one.name.startswith(incomplete)]

@@ -30,6 +30,9 @@ EARLY_GRACE = 0.02
 GRACE = 0.1
 FAREWELL = 0.4
 
+_STOP, _LOOK_AGAIN = b"\0", b"\xff"
+"""Words of the wake-up pipe that are no signal's number."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Deadlines:
@@ -63,6 +66,7 @@ class Watcher:
         self._output = output
         self._last_words = last_words
         self._engine_since: float | None = None
+        self._is_excused = False
         self._has_token = False
         self._is_loaded = False
         self._ends_at: float | None = None
@@ -85,7 +89,7 @@ class Watcher:
         """The answer is out: nothing can end it any more."""
         self._deadlines, self._ends_at = Deadlines(), None
         signal.set_wakeup_fd(-1)
-        os.write(self._wakeup, b"\0")
+        os.write(self._wakeup, _STOP)
         self._thread.join()
         os.close(self._ours)
         os.close(self._wakeup)
@@ -98,6 +102,18 @@ class Watcher:
         """The main thread has seen the abort and only writes its last bytes."""
         if self._abort.reason is not None:
             self._ends_at = self._clock() + FAREWELL
+
+    @contextlib.contextmanager
+    def excused(self) -> Iterator[None]:
+        """Time that no deadline counts: a download's."""
+        began = self._clock()
+        self._is_excused = True
+        try:
+            yield
+        finally:
+            self._started += self._clock() - began
+            self._is_excused = False
+            os.write(self._wakeup, _LOOK_AGAIN)
 
     def watched(self, events: Iterator[Event]) -> Iterator[Event]:
         """The same events; the time spent waiting for them is the engine's."""
@@ -128,7 +144,7 @@ class Watcher:
     def _signals(self, numbers: bytes) -> bool:
         """Take the signals of the wake-up pipe; False for the word to stop."""
         for number in numbers:
-            if number == 0:
+            if number == _STOP[0]:
                 return False
             if number in SIGNALS:
                 self._signal(number)
@@ -155,7 +171,7 @@ class Watcher:
 
     def _due(self) -> Iterator[tuple[float, FinishReason]]:
         """When which deadline ends it, as things stand."""
-        if self._abort.reason is not None:
+        if self._abort.reason is not None or self._is_excused:
             return
         limits, since = self._deadlines, self._engine_since
         if limits.total is not None:

@@ -47,7 +47,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_commands_are_offered(complete: Complete) -> None:
     assert complete("ge") == ["generate"]
-    assert complete("") == ["generate", "render", "tokens", "show", "info", "config"]
+    names = "generate render tokens show pull ls rm search alias default verify prune info config"
+    assert complete("") == names.split()
 
 
 def test_flags_are_offered_with_and_without_the_command(complete: Complete) -> None:

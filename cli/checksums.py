@@ -1,0 +1,33 @@
+"""The sha256 of model files, held against the one that the caches keep in the files' names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from nextok.generation.abort import Abort
+
+_NAMED = re.compile(r"(?:sha256-)?([0-9a-f]{64})")
+_CHUNK = 1 << 20
+
+
+def promised(path: Path) -> str | None:
+    """The sha256 that the file ought to have, in hexadecimal digits; None if nothing says."""
+    match = _NAMED.fullmatch(path.resolve().name)
+    return match[1] if match else None
+
+
+def computed(path: Path, abort: Abort, read: Callable[[int], None]) -> str:
+    """The one it has. `read` is told how many bytes were read, chunk by chunk.
+
+    Raises OSError and Aborted.
+    """
+    sha256 = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            abort.check()
+            sha256.update(chunk)
+            read(len(chunk))
+    return sha256.hexdigest()

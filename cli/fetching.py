@@ -1,0 +1,89 @@
+"""Fetching a model: planned, agreed upon, watched on the terminal. Knows no commands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from nextok.backends.hub import Hub
+from nextok.backends.hub_cache import HubCache
+from nextok.backends.hub_reference import HubReference
+from nextok.backends.locate import NotOnDisk
+from nextok.backends.memory import available_bytes
+from nextok.backends.pull import Plan, Pulled, fetch, plan_pull
+from nextok.cli.choices import print_choices
+from nextok.cli.console import Console
+from nextok.cli.download_display import DownloadDisplay
+from nextok.cli.question import agreed, can_ask
+from nextok.cli.settings import HubSettings, OutputSettings
+from nextok.cli.status import Status
+from nextok.cli.units import size
+from nextok.generation.abort import Abort
+from nextok.generation.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetching:
+    """Fetches for one run. All methods raise HubError, UsageError and Aborted."""
+
+    hub: HubSettings
+    output: OutputSettings
+    console: Console
+    status: Status
+    abort: Abort
+
+    def missing(self, missing: NotOnDisk) -> Pulled:
+        """Fetch what a run needs and has not: after a question, unless the answer is known."""
+        if not self.hub.pull and not can_ask(self.console):
+            raise missing
+        plan = self.plan(missing.reference)
+        agreed_on = self.hub.pull or self.hub.yes or plan.path is not None
+        if not agreed_on and not agreed(question(plan), self.console, default=True):
+            raise missing
+        return self.carry_out(plan)
+
+    def plan(self, reference: HubReference) -> Plan:
+        """What would be fetched; the models to choose from are printed if that is open."""
+        self.status.show(f"asking for {reference}")
+        try:
+            return plan_pull(
+                reference,
+                hub=Hub(offline=self.hub.offline),
+                cache=HubCache(),
+                abort=self.abort,
+                memory_bytes=available_bytes(),
+            )
+        except UsageError as error:
+            self.status.clear()
+            print_choices(error, self.output)
+            raise
+        finally:
+            self.status.clear()
+
+    def carry_out(self, plan: Plan) -> Pulled:
+        """Fetch it, showing how far it is."""
+        if plan.choice.fits is False:
+            self.console.warning(
+                f"{plan.reference} needs more memory than this machine has to spare: "
+                "it will be slow, or not run"
+            )
+        display = DownloadDisplay(self.console, self.status, time.monotonic)
+        try:
+            return fetch(
+                plan,
+                hub=Hub(offline=self.hub.offline),
+                cache=HubCache(),
+                abort=self.abort,
+                progress=display,
+            )
+        finally:
+            self.status.clear()
+
+
+def question(plan: Plan) -> str:
+    """What to ask before a download."""
+    total = plan.choice.bytes
+    here = total - plan.fetch_bytes
+    rest = f"{size(plan.fetch_bytes)} of {size(total)}" if here > 0 else size(total)
+    free = "" if plan.free_bytes is None else f", {size(plan.free_bytes)} are free"
+    return f"{plan.reference} is not on disk. Fetch it ({rest}{free})?"

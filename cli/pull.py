@@ -1,0 +1,58 @@
+"""`nextok pull`: a model from the hub onto this disk, whole and checked."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from nextok.backends.hub import Hub
+from nextok.backends.hub_cache import HubCache
+from nextok.backends.hub_reference import HubReference, parse_reference
+from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.fetching import Fetching
+from nextok.cli.invocation import Invocation
+from nextok.cli.resolution import Resolved
+from nextok.cli.status import Status
+from nextok.cli.units import size
+from nextok.cli.watching import watching
+from nextok.generation.abort import Abort
+from nextok.generation.errors import UsageError
+
+
+def pull(invocation: Invocation) -> int:
+    """Fetch it; standard output gets the path, with --print-path, or nothing."""
+    console, resolved = invocation.console, invocation.resolved
+    reference = wanted(invocation.words, resolved)
+    abort, status = Abort(), Status(console, time.monotonic)
+    fetching = Fetching(
+        hub=resolved.hub, output=resolved.output, console=console, status=status, abort=abort
+    )
+    here = HubCache().find(reference) if Hub(offline=resolved.hub.offline).offline else None
+    if here is not None:
+        path, said = here, f"{reference} is here"
+    else:
+        with watching(abort, status):
+            pulled = fetching.carry_out(fetching.plan(reference))
+        path, name = pulled.path, pulled.reference
+        said = f"{name} is here, {size(pulled.bytes)}" if pulled.cached else f"{name} is ready"
+    console.note(f'{said}: nextok -m {reference} "…"')
+    if resolved.hub.print_path:
+        print(path)
+    return ANSWERED
+
+
+def wanted(words: tuple[str, ...], resolved: Resolved) -> HubReference:
+    """The reference that was given, by an alias or not at all. Raises UsageError."""
+    given = words[0] if words else resolved.engine.model
+    if given is None:
+        raise UsageError("say which model: nextok pull owner/repo[:QUANT]")
+    text = resolved.config.aliases.get(given, given)
+    if text.startswith(("./", "../", "/", "~")) or os.path.isfile(text):
+        raise UsageError(f"{text} is a path: there is nothing to fetch (run it with -m)")
+    reference = parse_reference(text)
+    if reference is None:
+        raise UsageError(
+            f"{text!r} names no model of the hub: write owner/repo[:QUANT] "
+            f"(nextok search {text} finds some)"
+        )
+    return reference

