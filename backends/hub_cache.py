@@ -6,110 +6,119 @@ becomes a path only after a check. Imports none of those libraries and asks no n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from nextok.backends.cache_removal import (
+    Partial,
+    Removal,
+    partials,
+    removal,
+    remove,
+    remove_partial,
+)
+from nextok.backends.cache_writing import prepare, publish, same_elsewhere, settle, whole_copy
+from nextok.backends.cached_models import CachedModel, cached_models, find_cached
 from nextok.backends.hub_files import HubFile
+from nextok.backends.hub_layout import Layout, cache_root
 from nextok.backends.hub_reference import HubReference
 
-
-@dataclass(frozen=True, kw_only=True)
-class CachedModel:
-    """A whole model in the cache."""
-
-    repo: str
-    quant: str | None
-    reference: str
-    """The canonical name that finds it again."""
-    commit: str
-    refs: tuple[str, ...]
-    """Branches and tags that lead to this commit; none: a detached revision."""
-    path: Path
-    """What to open: the first part, in the snapshot."""
-    parts: tuple[Path, ...]
-    bytes: int
-    last_used: float
-    """Seconds since 1970."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Partial:
-    """A download that was not finished."""
-
-    path: Path
-    repo: str
-    bytes: int
-    ours: bool
-    """Whether a later pull can go on from it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Removal:
-    """What a removal takes away. Blobs that other revisions use are not in it."""
-
-    names: tuple[Path, ...]
-    """In the snapshots."""
-    blobs: tuple[Path, ...]
-    refs: tuple[Path, ...]
-    bytes: int
-    """That become free."""
+__all__ = ["CachedModel", "HubCache", "Partial", "Removal"]
 
 
 class HubCache:
-    """One cache folder, by default the one the environment names (HF_HUB_CACHE, HF_HOME, XDG)."""
+    """One cache folder, by default the one the environment names (HF_HUB_CACHE, HF_HOME, XDG).
 
-    def __init__(self, root: Path | None = None) -> None:
-        self.root = root or Path()
+    Reading it never raises for what is not there. Writing raises CacheNotWritable and DiskFull;
+    a hash, commit or name from outside that is none raises WrongBytes.
+    """
+
+    def __init__(self, root: Path | None = None, *, clock: Callable[[], float] = time.time) -> None:
+        """clock: seconds since 1970, to tell a partial that is growing from an orphan."""
+        self.root = cache_root() if root is None else root
+        self._layout = Layout(self.root)
+        self._clock = clock
 
     def find(self, reference: HubReference, memory_bytes: int | None = None) -> Path | None:
         """The first part of the model, if all of it is here. No network; may be read-only.
 
         Raises Ambiguous when several models here are meant.
         """
-        raise NotImplementedError
+        return find_cached(self._layout, reference, memory_bytes)
 
     def models(self) -> list[CachedModel]:
         """All whole models, by name."""
-        raise NotImplementedError
+        return cached_models(self._layout)
+
+    def detached(self) -> list[CachedModel]:
+        """Models of revisions that no branch or tag leads to, and of which there is a newer one.
+
+        One that was fetched by its commit, without a branch, is not among them.
+        """
+        models = self.models()
+        current = {_name(model) for model in models if model.refs}
+        return [model for model in models if not model.refs and _name(model) in current]
 
     def blob(self, repo: str, etag: str) -> Path:
         """Where the contents with this hash belong."""
-        raise NotImplementedError
+        return self._layout.blob(repo, etag)
 
     def partial(self, repo: str, etag: str) -> Path:
         """Where they grow."""
-        raise NotImplementedError
+        return self._layout.partial(repo, etag)
 
     def lock(self, repo: str, etag: str) -> Path:
         """The lock that everybody takes who fetches them."""
-        raise NotImplementedError
+        return self._layout.lock(repo, etag)
+
+    def prepare(self, repo: str, etag: str) -> None:
+        """Make the folders that a download needs."""
+        prepare(self._layout, repo, etag)
+
+    def whole_copy(self, repo: str, commit: str, file: HubFile) -> Path | None:
+        """Where all of a file is already, by its name at this commit or its hash."""
+        return whole_copy(self._layout, repo, commit, file)
+
+    def same_elsewhere(
+        self, repo: str, file: HubFile, report: Callable[[int], None]
+    ) -> Path | None:
+        """The same file in another snapshot, kept there without a link: its hash is computed."""
+        return same_elsewhere(self._layout, repo, file, report)
+
+    def settle(self, repo: str, etag: str) -> None:
+        """What grew is whole: call it a blob."""
+        settle(self._layout, repo, etag)
 
     def publish(
-        self, repo: str, commit: str, revision: str, parts: Sequence[tuple[HubFile, str]]
+        self,
+        repo: str,
+        commit: str,
+        revision: str,
+        files: Sequence[tuple[HubFile, Path | None]],
     ) -> Path:
-        """Give whole blobs, as (file, etag), their names in the snapshot; then move the ref.
+        """Give whole blobs their names in the snapshot; then move the ref.
 
-        Returns the path of the first part.
+        files: each with what `same_elsewhere` found for it. Returns the path of the first.
         """
-        raise NotImplementedError
+        return publish(self._layout, repo, commit, revision, files)
 
     def partials(self) -> list[Partial]:
         """What interrupted downloads left, whoever's; those under way are not among them."""
-        raise NotImplementedError
-
-    def detached(self) -> list[CachedModel]:
-        """Models of revisions that no branch or tag leads to."""
-        raise NotImplementedError
+        return partials(self._layout, self._clock())
 
     def removal(self, models: Sequence[CachedModel]) -> Removal:
         """What removing these models would take away and free. Touches nothing."""
-        raise NotImplementedError
+        return removal(self._layout, models)
 
-    def remove(self, removal: Removal) -> None:
+    def remove(self, what: Removal) -> None:
         """Take it away. Raises CacheNotWritable."""
-        raise NotImplementedError
+        remove(self._layout, what)
 
     def remove_partial(self, partial: Partial) -> bool:
         """Delete it unless somebody is at it just now."""
-        raise NotImplementedError
+        return remove_partial(self._layout, partial, self._clock())
+
+
+def _name(model: CachedModel) -> tuple[str, str]:
+    return model.repo, model.path.name

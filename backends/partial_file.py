@@ -37,7 +37,7 @@ class PartialFile:
         except OSError as error:
             raise write_error(error, path) from error
         self.size = 0
-        self._hash = self._new_hash()
+        self._hash = _new_hash(file)
 
     def __enter__(self) -> PartialFile:
         return self
@@ -66,7 +66,7 @@ class PartialFile:
         self._stream.seek(0)
         self._stream.truncate()
         self.size = 0
-        self._hash = self._new_hash()
+        self._hash = _new_hash(self._file)
 
     def append(self, data: bytes) -> None:
         """Raises WrongBytes when this is no GGUF file or too long, DiskFull, CacheNotWritable."""
@@ -107,11 +107,19 @@ class PartialFile:
         """Whether a GGUF file may begin so; of other files nothing is known."""
         return not self._file.path.lower().endswith(".gguf") or b"GGUF".startswith(head[:4])
 
-    def _new_hash(self) -> hashlib._Hash:
-        """sha256, or for the small files that git keeps git's own."""
-        if self._file.sha256 is not None:
-            return hashlib.sha256()
-        return hashlib.sha1(b"blob %d\0" % self._file.size, usedforsecurity=False)
+
+def is_whole(path: Path, file: HubFile, report: Callable[[int], None]) -> bool:
+    """Whether a path holds exactly this file. Only reads; report: told the bytes read so far."""
+    hasher, size = _new_hash(file), 0
+    try:
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                hasher.update(block)
+                size += len(block)
+                report(size)
+    except OSError:
+        return False
+    return size == file.size and hasher.hexdigest() == file.etag
 
 
 def write_error(error: OSError, path: Path, needed: int | None = None) -> HubError:
@@ -152,3 +160,10 @@ def _no_model(data: bytes) -> str:
     if what.startswith("a web page"):
         return f"what comes is {what}: log in to the network (or its proxy), and pull again"
     return f"what comes is {what}: check HF_ENDPOINT, or choose another repository"
+
+
+def _new_hash(file: HubFile) -> hashlib._Hash:
+    """sha256, or for the small files that git keeps git's own."""
+    if file.sha256 is not None:
+        return hashlib.sha256()
+    return hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
