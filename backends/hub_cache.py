@@ -72,6 +72,10 @@ class HubCache:
         """The lock that everybody takes who fetches them."""
         return self._layout.lock(repo, etag)
 
+    def pointer(self, repo: str, commit: str, path: str) -> Path:
+        """The name of a file in the snapshot of a commit."""
+        return self._layout.pointer(repo, commit, path)
+
     def prepare(self, repo: str, etag: str) -> None:
         """Make the folders that a download needs."""
         prepare(self._layout, repo, etag)

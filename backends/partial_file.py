@@ -25,7 +25,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PartialFile:
-    """Appends; a context manager that closes and keeps what there is."""
+    """Appends; a context manager that closes, and keeps what there is."""
 
     def __init__(self, path: Path, file: HubFile) -> None:
         """Opens what an earlier run left, or nothing. Raises CacheNotWritable, DiskFull."""
@@ -43,6 +43,8 @@ class PartialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if os.fstat(self._stream.fileno()).st_size == 0 and self._file.size:
+            self._path.unlink(missing_ok=True)
         self._stream.close()
 
     def take_up(self, report: Callable[[int], None]) -> None:

@@ -5,32 +5,25 @@ Promises that an interrupted pull leaves the old model usable and loses no byte 
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from nextok.backends.download import Listener
+from nextok.backends.download import download
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
-from nextok.backends.hub_files import Listing
+from nextok.backends.hub_errors import CacheNotWritable, DiskFull
+from nextok.backends.hub_files import HubFile, Listing
 from nextok.backends.hub_reference import HubReference
-from nextok.backends.quant_choice import Choice
+from nextok.backends.patience import Patience
+from nextok.backends.pull_lock import locked
+from nextok.backends.pull_plan import Plan, plan_pull, still_to_come
+from nextok.backends.shown_text import shown
+from nextok.backends.transfer_progress import Listener, Reporter, Stage
 from nextok.generation.abort import Abort
+from nextok.generation.errors import HubError
 
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a pull would do: enough to ask the user."""
-
-    reference: HubReference
-    """With the quant that was chosen."""
-    listing: Listing
-    choice: Choice
-    fetch_bytes: int
-    """Still to come: what is on disk, whole or in part, is not counted."""
-    free_bytes: int | None
-    """On the cache's disk; None when it does not say."""
-    path: Path | None
-    """The model, when all of it is on disk already."""
+__all__ = ["Plan", "Pulled", "fetch", "plan_pull", "pull"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +41,38 @@ class Pulled:
     """Nothing had to be fetched."""
 
 
-def plan_pull(
-    reference: HubReference, *, hub: Hub, cache: HubCache, abort: Abort, memory_bytes: int | None
-) -> Plan:
-    """Ask the hub once and choose. Raises HubError, Ambiguous, Aborted."""
-    raise NotImplementedError
-
-
-def fetch(plan: Plan, *, hub: Hub, cache: HubCache, abort: Abort, progress: Listener) -> Pulled:
+def fetch(
+    plan: Plan,
+    *,
+    hub: Hub,
+    cache: HubCache,
+    abort: Abort,
+    progress: Listener,
+    patience: Patience | None = None,
+) -> Pulled:
     """Carry it out. Raises HubError (DiskFull before the first byte), Aborted."""
-    raise NotImplementedError
+    if plan.free_bytes is not None and plan.fetch_bytes > plan.free_bytes:
+        raise DiskFull(
+            f"{plan.fetch_bytes:,} bytes to fetch, and {plan.free_bytes:,} free at"
+            f" {shown(cache.root)}: make room (nextok prune, nextok rm), or set HF_HUB_CACHE"
+        )
+    listing, parts = plan.listing, plan.choice.parts
+    count = 0
+    for number, part in enumerate(parts, 1):
+        if part.path not in plan.elsewhere:
+            one = _OnePart(part, number, len(parts), listing, hub, cache, abort, progress, patience)
+            count += one.fetch()
+    path = _publish(plan, cache)
+    if not path.exists():
+        raise HubError(f"{plan.reference}: removed while it was fetched: pull again")
+    return Pulled(
+        path=path,
+        reference=plan.reference,
+        commit=listing.commit,
+        bytes=plan.choice.bytes,
+        fetched_bytes=count,
+        cached=count == 0,
+    )
 
 
 def pull(
@@ -72,3 +87,75 @@ def pull(
     """Both in one, for who need not ask."""
     plan = plan_pull(reference, hub=hub, cache=cache, abort=abort, memory_bytes=memory_bytes)
     return fetch(plan, hub=hub, cache=cache, abort=abort, progress=progress)
+
+
+@dataclass(frozen=True)
+class _OnePart:
+    """One file on its way."""
+
+    file: HubFile
+    number: int
+    count: int
+    listing: Listing
+    hub: Hub
+    cache: HubCache
+    abort: Abort
+    progress: Listener
+    patience: Patience | None
+
+    def fetch(self) -> int:
+        """The bytes that had to come, under the lock of this content; 0 if it is here."""
+        if self._is_here():
+            return 0
+        repo, etag = self.listing.repo, self.file.etag or ""
+        self.cache.prepare(repo, etag)
+        report = Reporter(
+            self.progress,
+            time.monotonic,
+            file=self.file.path,
+            total=self.file.size,
+            part=self.number,
+            parts=self.count,
+        )
+        partial = self.cache.partial(repo, etag)
+
+        def waiting() -> None:
+            report.done = partial.stat().st_size if partial.exists() else 0
+            report.tell(Stage.WAITING, "another process is fetching it: waiting for that")
+
+        with locked(self.cache.lock(repo, etag), self.abort, waiting):
+            if self._is_here():  # the other process was done
+                report.done = self.file.size
+                report.tell(Stage.DONE)
+                return 0
+            count = still_to_come(self.file, repo, self.cache)
+            download(
+                self.file,
+                partial,
+                hub=self.hub,
+                repo=repo,
+                commit=self.listing.commit,
+                abort=self.abort,
+                progress=self.progress,
+                part=self.number,
+                parts=self.count,
+                patience=self.patience,
+            )
+            self.cache.settle(repo, etag)
+            return count
+
+    def _is_here(self) -> bool:
+        listing = self.listing
+        return self.cache.whole_copy(listing.repo, listing.commit, self.file) is not None
+
+
+def _publish(plan: Plan, cache: HubCache) -> Path:
+    """A cache that cannot be written is no fault where all names are there already."""
+    listing = plan.listing
+    files = [(part, plan.elsewhere.get(part.path)) for part in plan.choice.parts]
+    try:
+        return cache.publish(listing.repo, listing.commit, listing.revision, files)
+    except CacheNotWritable:
+        if plan.path is None:
+            raise
+        return plan.path

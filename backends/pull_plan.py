@@ -1,0 +1,104 @@
+"""What a pull would do, found out with one question to the hub.
+
+Promises to write nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nextok.backends.hub import Hub
+from nextok.backends.hub_cache import HubCache
+from nextok.backends.hub_files import HubFile, Listing
+from nextok.backends.hub_names import is_sha256
+from nextok.backends.hub_reference import HubReference
+from nextok.backends.partial_file import free_bytes
+from nextok.backends.patience import ask
+from nextok.backends.quant_choice import Choice, choose
+from nextok.generation.abort import Abort
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a pull would do: enough to ask the user."""
+
+    reference: HubReference
+    """With the quant that was chosen."""
+    listing: Listing
+    choice: Choice
+    fetch_bytes: int
+    """Still to come: what is on disk, whole or in part, is not counted."""
+    free_bytes: int | None
+    """On the cache's disk; None when it does not say."""
+    path: Path | None
+    """The model, when all of it is on disk already."""
+    elsewhere: Mapping[str, Path]
+    """Parts that another commit has too, by their path in the repository."""
+
+
+def plan_pull(
+    reference: HubReference,
+    *,
+    hub: Hub,
+    cache: HubCache,
+    abort: Abort,
+    memory_bytes: int | None,
+    free: Callable[[Path], int | None] = free_bytes,
+) -> Plan:
+    """Ask the hub once and choose. Raises HubError, Ambiguous, Aborted."""
+    listing = ask(lambda: hub.list_files(reference), abort)
+    choice = choose(listing, reference, memory_bytes)
+    repo, commit = listing.repo, listing.commit
+    parts = tuple(_with_hash(part, listing, hub, abort) for part in choice.parts)
+    missing = [part for part in parts if cache.whole_copy(repo, commit, part) is None]
+    if missing and listing.gated:  # refused now, and not after the user agreed to the size
+        ask(lambda: hub.locate_file(repo, commit, missing[0].path), abort)
+    elsewhere: dict[str, Path] = {}
+    for part in missing:
+        same = cache.same_elsewhere(repo, part, lambda done: abort.check())
+        if same is not None:
+            elsewhere[part.path] = same
+    fetched = [part for part in missing if part.path not in elsewhere]
+    named = reference if reference.file or not choice.quant else _named(reference, choice.quant)
+    return Plan(
+        reference=named,
+        listing=listing,
+        choice=replace(choice, parts=parts),
+        fetch_bytes=sum(still_to_come(part, repo, cache) for part in fetched),
+        free_bytes=free(cache.root),
+        path=_complete(parts, listing, cache),
+        elsewhere=elsewhere,
+    )
+
+
+def _with_hash(part: HubFile, listing: Listing, hub: Hub, abort: Abort) -> HubFile:
+    """Mirrors list files without their hashes; the file's own address has it."""
+    if part.etag is not None:
+        return part
+    remote = ask(lambda: hub.locate_file(listing.repo, listing.commit, part.path), abort)
+    is_large = is_sha256(remote.etag)
+    return HubFile(
+        path=part.path,
+        size=part.size if remote.size is None else remote.size,
+        sha256=remote.etag if is_large else None,
+        git_sha1=None if is_large else remote.etag,
+    )
+
+
+def still_to_come(part: HubFile, repo: str, cache: HubCache) -> int:
+    partial = cache.partial(repo, part.etag or "")
+    there = partial.stat().st_size if partial.exists() else 0
+    return part.size - there if there <= part.size else part.size
+
+
+def _complete(parts: tuple[HubFile, ...], listing: Listing, cache: HubCache) -> Path | None:
+    """The first part, if all have their names at this commit."""
+    paths = [cache.pointer(listing.repo, listing.commit, part.path) for part in parts]
+    sizes = [path.stat().st_size if path.exists() else None for path in paths]
+    return paths[0] if sizes == [part.size for part in parts] else None
+
+
+def _named(reference: HubReference, quant: str) -> HubReference:
+    return replace(reference, quant=reference.quant or quant)
