@@ -1,19 +1,27 @@
 """The models already on this machine, whoever brought them, used where they are.
 
-Promises to move, change and open nothing: names, sizes and times come from the file system and
-from the other tools' own lists.
+Promises to move and change nothing: names, sizes and times come from the file system and from the
+other tools' own lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from nextok.backends.cached_models import last_used
+from nextok.backends.foreign_models import ForeignModel, lm_studio_models, ollama_models
 from nextok.backends.hub_cache import HubCache
+from nextok.backends.quant_names import quant_of
+from nextok.backends.starter_model import find_starter
 
 Origin = Literal["hub", "ollama", "lm studio", "starter"]
+
+_WORD = re.compile(r"[^\s/:@_-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +40,81 @@ class LocalModel:
 
 def local_models(cache: HubCache | None = None) -> list[LocalModel]:
     """All of them, by name. Never raises for what cannot be read."""
-    raise NotImplementedError
+    models = [*_hub(cache or HubCache()), *_starter()]
+    models += [_foreign(model, "ollama") for model in ollama_models()]
+    models += [_foreign(model, "lm studio") for model in lm_studio_models()]
+    return sorted(models, key=lambda model: (model.name.lower(), model.name))
 
 
 def match(name: str, models: Sequence[LocalModel]) -> list[LocalModel]:
-    """Those that the name means: equal, else holding all its words, in any case."""
-    raise NotImplementedError
+    """Those that the name means, in any case: equal, else containing it, else all its words.
+
+    A model with two names (a tag of Ollama's) is there once.
+    """
+    wanted = name.strip().lower()
+    if not wanted:
+        return []
+    words = _WORD.findall(wanted)
+    tests = (
+        lambda one: one == wanted,
+        lambda one: one in (f"{wanted}:latest", f"{wanted}.gguf"),
+        lambda one: wanted in one,
+        lambda one: bool(words) and all(word in one for word in words),
+    )
+    for test in tests:
+        found = {model.path: model for model in reversed(models) if test(model.name.lower())}
+        if found:
+            return list(reversed(found.values()))
+    return []
 
 
 def nearest(name: str, models: Sequence[LocalModel], count: int = 3) -> list[str]:
     """The names most like it, for an error message."""
-    raise NotImplementedError
+    wanted = name.lower()
+    names: dict[str, str] = {}
+    for model in models:
+        for part in (model.name, model.name.rpartition("/")[2], _bare(model.name)):
+            names.setdefault(part.lower(), model.name)
+    near = difflib.get_close_matches(wanted, names, n=3 * count, cutoff=0.5)
+    return list(dict.fromkeys(names[one] for one in near))[:count]
+
+
+def _bare(name: str) -> str:
+    """The last part of the name without its tag."""
+    return name.rpartition("/")[2].partition(":")[0]
+
+
+def _hub(cache: HubCache) -> Iterator[LocalModel]:
+    for model in cache.models():
+        yield LocalModel(
+            name=model.reference,
+            path=model.path,
+            quant=model.quant,
+            bytes=model.bytes,
+            origin="hub",
+            last_used=model.last_used,
+        )
+
+
+def _starter() -> Iterator[LocalModel]:
+    path = find_starter()
+    if path is not None:
+        yield LocalModel(
+            name=path.stem,
+            path=path,
+            quant=quant_of(path.name),
+            bytes=path.stat().st_size,
+            origin="starter",
+            last_used=last_used(path),
+        )
+
+
+def _foreign(model: ForeignModel, origin: Origin) -> LocalModel:
+    return LocalModel(
+        name=model.name,
+        path=model.path,
+        quant=model.quant,
+        bytes=model.bytes,
+        origin=origin,
+        last_used=last_used(model.path),
+    )

