@@ -23,9 +23,16 @@ def complete_value(flag: Flag, incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Models that begin like this: aliases, the toy, .gguf files and folders on the way there."""
-    named = [name for name in (*_aliases(), TOY) if name.startswith(incomplete)]
+    """Models that begin like this: aliases, the toy, models here, .gguf files and folders."""
+    named = [name for name in (*_aliases(), TOY, *_local()) if name.startswith(incomplete)]
     return [*named, *_files(incomplete)]
+
+
+def _local() -> list[str]:
+    """The names of the models that `nextok ls` lists; no network is asked."""
+    from nextok.backends.local_models import local_models
+
+    return [model.name for model in local_models()]
 
 
 def _aliases() -> list[str]:

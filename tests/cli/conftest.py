@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,35 @@ def ask(known_models: Path) -> Ask:
         return Answered(code=done.returncode, out=done.stdout or b"", err=done.stderr.decode())
 
     return run
+
+
+def _fakehub() -> Any:
+    """The module tests/fakehub.py: under importlib mode it has no name to import it by."""
+    path = Path(__file__).parents[1] / "fakehub.py"
+    spec = importlib.util.spec_from_file_location("nextok_cli_fakehub", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+FAKEHUB = _fakehub()
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A hub on the loopback that every run then asks; `hub.log` has all requests."""
+    with FAKEHUB.FakeHub() as made:
+        monkeypatch.delenv("HF_HUB_OFFLINE")
+        monkeypatch.setenv("HF_ENDPOINT", made.url)
+        for name in ("http_proxy", "https_proxy", "all_proxy", "HF_TOKEN", "HF_HOME"):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.upper(), raising=False)
+        yield made
+
+
+@pytest.fixture
+def cache() -> Path:
+    """The hub's cache folder, of this test alone."""
+    return Path(os.environ["XDG_CACHE_HOME"]) / "huggingface" / "hub"
