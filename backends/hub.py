@@ -48,10 +48,10 @@ class Hub:
         revision = reference.revision or "main"
         subject = self._subject(repo=reference.repo, revision=revision)
         with _errors(subject, self.endpoint):
-            info = _api().model_info(
+            info = _api(self.endpoint).model_info(
                 reference.repo, revision=revision, files_metadata=True, timeout=QUESTION_SECONDS
             )
-        return listing(info, reference.repo, revision, self.endpoint)
+            return listing(info, reference.repo, revision, self.endpoint)
 
     def locate_file(self, repo: str, commit: str, path: str) -> RemoteFile:
         """Where the bytes are now: ask again for every attempt."""
@@ -74,7 +74,7 @@ class Hub:
         """Repositories with GGUF files whose name holds the words, most downloaded first."""
         self._online("to search")
         with _errors(self._subject(), self.endpoint):
-            models = _api().list_models(
+            models = _api(self.endpoint).list_models(
                 search=" ".join(words),
                 filter="gguf",
                 sort="downloads",
@@ -144,7 +144,8 @@ class Hub:
                 f"offline, and the hub is needed {purpose}: leave out --offline"
                 " (unset HF_HUB_OFFLINE), or name a model that is on disk"
             )
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+        if not os.environ.get("HF_HUB_DISABLE_TELEMETRY"):
+            os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
 
 def _session() -> Any:
@@ -159,11 +160,11 @@ def _session() -> Any:
     return get_session()
 
 
-def _api() -> Any:
+def _api(endpoint: str) -> Any:
     from huggingface_hub import HfApi
 
     _session()
-    return HfApi(library_name="nextok", library_version=_version())
+    return HfApi(endpoint=endpoint, library_name="nextok", library_version=_version())
 
 
 def _version() -> str:
@@ -206,5 +207,5 @@ def _errors(subject: Subject, url: str, *, connecting: bool = True) -> Iterator[
             timed_out=isinstance(error, httpx.TimeoutException),
             connecting=connecting,
         ) from None
-    except (httpx.InvalidURL, UnicodeError, ValueError, TypeError, KeyError):
-        raise no_hub(subject.endpoint) from None  # a page that is no JSON, or other JSON
+    except (httpx.InvalidURL, ValueError, TypeError, LookupError, AttributeError):
+        raise no_hub(subject.endpoint) from None  # a page, or other JSON than a hub's
