@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from nextok.backends.locate import NotOnDisk, locate
+from nextok.backends.locate import Located, NotOnDisk, look_up
 from nextok.cli.console import Console
 from nextok.cli.invocation import Invocation
 from nextok.cli.resolution import Resolved
@@ -37,10 +37,16 @@ class Finder:
 
     def find(self, reference: str | None) -> Path | None:
         """The file; None is the toy. Raises UsageError, ModelError, HubError, Aborted."""
+        located = self._located(reference)
+        if located.guessed is not None:
+            self.console.note(f"{reference} is {located.guessed}")
+        return located.path
+
+    def _located(self, reference: str | None) -> Located:
         try:
-            return locate(reference, self.resolved.config.aliases)
+            return look_up(reference, self.resolved.config.aliases)
         except NotOnDisk as missing:
-            return self._fetched(missing)
+            return Located(path=self._fetched(missing))
         except UsageError as error:
             from nextok.cli.choices import print_choices
 

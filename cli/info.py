@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from nextok.backends.engine_build import EngineBuild, engine_build
 from nextok.backends.folders import cache_folder, config_file, state_folder
+from nextok.backends.hub_cache import HubCache
+from nextok.backends.local_models import LocalModel, local_models
 from nextok.backends.locate import find_starter
 from nextok.backends.memory import available_bytes
 from nextok.backends.threads import default_threads
@@ -56,6 +59,8 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "config file": _described(config_file()),
         "state folder": _described(state_folder()),
         "cache folder": _described(cache_folder()),
+        "hub cache": _described(HubCache().root),
+        **_other_models(local_models()),
     }
 
 
@@ -73,8 +78,24 @@ def _default_model(configured: str | None) -> str:
 def _described(path: Path) -> str:
     if not path.exists():
         return f"{path} (not there yet)"
-    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    files = [path] if path.is_file() else [one for one in path.rglob("*") if _counts(one)]
     return f"{path} ({size(sum(one.stat().st_size for one in files))})"
+
+
+def _counts(path: Path) -> bool:
+    """Whether it takes room of its own: a link in the hub's cache leads to what is counted."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _other_models(models: Sequence[LocalModel]) -> Mapping[str, object]:
+    """Where other tools' models are, that are used in place."""
+    found = {}
+    for origin, name in (("ollama", "Ollama's models"), ("lm studio", "LM Studio's models")):
+        theirs = {model.path: model.bytes for model in models if model.origin == origin}
+        if theirs:
+            folder = os.path.commonpath([path.parent for path in theirs])
+            found[name] = f"{folder} ({size(sum(theirs.values()))})"
+    return found
 
 
 def _row(name: str, value: object) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,8 +92,6 @@ def load(
     path = finder.find(engine.model)
     if engine.model is None and path is not None:
         console.note(f"answering with {path.stem}; -m names another model")
-    elif engine.model is not None and path is not None and _is_part(engine.model, resolved):
-        console.note(f"answering with {path.stem}, the only model with {engine.model} in its name")
     began = clock()
     weights = _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
     done = clock()
@@ -109,12 +106,6 @@ def load(
         threads=engine.threads or default_threads(),
         context_limit=context_limit(engine.ctx_size, weights.trained_context, console),
     )
-
-
-def _is_part(name: str, resolved: Resolved) -> bool:
-    """Whether a model was found by a part of its name alone."""
-    whole = name in resolved.config.aliases or name.lower().endswith(".gguf") or "/" in name
-    return not whole and not os.path.exists(name)
 
 
 def _open(

@@ -8,13 +8,13 @@ from nextok.backends.hub_reference import parse_reference
 from nextok.backends.local_models import LocalModel, local_models, match, nearest
 from nextok.backends.locate import TOY
 from nextok.cli.console import one_line
-from nextok.generation.errors import UsageError
+from nextok.generation.errors import ModelError, UsageError
 
 _MOST_NAMES = 6
 
 
 def lasting(reference: str) -> str:
-    """The name of a model as a config file may hold it. Raises UsageError when there is none."""
+    """The name of a model as a config file may hold it. Raises UsageError and ModelError."""
     if reference == TOY:
         return TOY
     path = os.path.expanduser(reference)
@@ -29,7 +29,10 @@ def lasting(reference: str) -> str:
 
 
 def local(name: str) -> LocalModel:
-    """The one model on this machine that a name or a part of one means. Raises UsageError."""
+    """The one model on this machine that a name or a part of one means.
+
+    Raises UsageError when it may be several, ModelError when it is none.
+    """
     models = local_models()
     found = match(name, models)
     if len(found) == 1:
@@ -38,6 +41,6 @@ def local(name: str) -> LocalModel:
         more = ", …" if len(found) > _MOST_NAMES else ""
         names = ", ".join(one_line(model.name) for model in found[:_MOST_NAMES])
         raise UsageError(f"{one_line(name)!r} may be any of these: {names}{more}: name one whole")
-    near = ", ".join(nearest(name, models))
+    near = ", ".join(map(one_line, nearest(name, models)))
     hint = f": the nearest are {near}" if near else ": nextok ls lists what is here"
-    raise UsageError(f"no model here is called {one_line(name)!r}{hint}")
+    raise ModelError(f"no model here is called {one_line(name)!r}{hint}")

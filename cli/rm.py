@@ -23,11 +23,14 @@ def rm(invocation: Invocation) -> int:
     if not invocation.words:
         raise UsageError("say which model: nextok rm NAME (nextok ls lists them)")
     (word,) = invocation.words
-    model = local(invocation.resolved.config.aliases.get(word, word))
+    target = invocation.resolved.config.aliases.get(word, word)
+    model = local(target)
     if model.origin in _OTHERS:
         raise ModelError(
             f"{one_line(model.name)} is not nextok's to remove: {_OTHERS[model.origin]}"
         )
+    if invocation.resolved.hub.yes and model.name.lower() != target.lower():
+        raise UsageError(f"--yes removes what is named whole: nextok rm --yes {model.name}")
     cache = HubCache()
     models = [one for one in cache.models() if one.path == model.path]
     removal = cache.removal(models)

@@ -66,21 +66,25 @@ def test_values_are_offered(complete: Complete) -> None:
 
 
 def test_models_are_offered(
-    complete: Complete, folder: Path, config_file: Callable[[str], Path]
+    complete: Complete, folder: Path, config_file: Callable[[str], Path], starter_gguf: Path
 ) -> None:
     config_file('[aliases]\ntiny = "x.gguf"\n')
     assert complete("-m", "./x", cwd=folder) == ["./x.gguf"]
-    assert complete("generate", "--model", "", cwd=folder) == ["tiny", "toy", "models/", "x.gguf"]
+    named = ["tiny", "toy", starter_gguf.stem]
+    assert complete("generate", "--model", "", cwd=folder) == [*named, "models/", "x.gguf"]
     assert complete("-m", "t", cwd=folder) == ["tiny", "toy"]
     assert complete("show", "models/m", cwd=folder) == ["models/my model.gguf"]
 
 
 def test_a_broken_config_file_does_not_spoil_a_tab(
-    folder: Path, config_file: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    config_file: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    starter_gguf: Path,
 ) -> None:
     config_file("[[[")
     monkeypatch.chdir(folder)
-    assert complete_model("") == ["toy", "models/", "x.gguf"]
+    assert complete_model("") == ["toy", starter_gguf.stem, "models/", "x.gguf"]
     assert complete_model(".h") == [".hidden.gguf"]
     assert complete_model("/nowhere/") == []
 
