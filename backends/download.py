@@ -14,7 +14,7 @@ from nextok.backends.feed import Feed
 from nextok.backends.hub import Hub
 from nextok.backends.hub_errors import NoNetwork, Passing, WrongBytes
 from nextok.backends.hub_files import Body, HubFile
-from nextok.backends.partial_file import PartialFile
+from nextok.backends.partial_file import PartialFile, no_model
 from nextok.backends.patience import Patience, rest
 from nextok.backends.shown_text import shown
 from nextok.backends.transfer_progress import Listener, Progress, Reporter, Stage
@@ -134,12 +134,17 @@ class _Transfer:
         whole = self._end(start) == self._file.size
         with self._hub.open(remote, start, None if whole else self._end(start)) as body:
             if body.total not in (None, self._file.size):
-                raise WrongBytes(
-                    f"{shown(self._file.path)}: the server has {body.total:,} bytes,"
-                    f" the hub lists {self._file.size:,}: pull again later"
-                )
+                raise WrongBytes(f"{shown(self._file.path)}: {self._other_size(body)}")
             yield body
             yield from body.chunks
+
+    def _other_size(self, body: Body) -> str:
+        """What a file of another size is."""
+        head = next(body.chunks, b"")
+        if body.start == 0 and self._file.path.lower().endswith(".gguf") and head[:4] != b"GGUF":
+            return no_model(head)
+        listed = f"the hub lists {self._file.size:,}"
+        return f"the server has {body.total:,} bytes, {listed}: pull again later"
 
     def _end(self, start: int) -> int:
         """Where the piece from `start` on ends."""

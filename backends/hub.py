@@ -1,4 +1,4 @@
-"""The hub, asked through huggingface_hub: the only module that imports it.
+"""The questions that the hub is asked, and its bytes.
 
 Promises one request a question, errors in our words, the token to the hub's own origin alone, and
 no request when offline. Knows nothing of disks.
@@ -6,24 +6,33 @@ no request when offline. Knows nothing of disks.
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import quote
 
-from nextok.backends.hub_answers import file_facts, found, listing, no_hub, piece, target
-from nextok.backends.hub_connection import (
-    connection_fault,
-    host_of,
-    offline_by_environment,
-    origin_of,
+from nextok.backends.hub_answers import (
+    file_facts,
+    found,
+    listing,
+    no_hub,
+    piece,
+    target,
+    tells_of_file,
 )
-from nextok.backends.hub_errors import Offline
+from nextok.backends.hub_connection import host_of, offline_by_environment, origin_of
+from nextok.backends.hub_errors import NoHub, Offline
 from nextok.backends.hub_files import Body, Found, Listing, RemoteFile
 from nextok.backends.hub_reference import HubReference, endpoint_in_force
 from nextok.backends.hub_refusals import Subject, refusal, storage_refusal
+from nextok.backends.hub_session import (
+    api,
+    chunks,
+    library_errors,
+    request_headers,
+    session,
+    silence_seconds,
+)
+from nextok.backends.shown_text import shown
 
 QUESTION_SECONDS = 10.0
 """For each of: to connect, and to hear the next byte."""
@@ -47,8 +56,8 @@ class Hub:
         self._online(f"to list the files of {reference.repo}")
         revision = reference.revision or "main"
         subject = self._subject(repo=reference.repo, revision=revision)
-        with _errors(subject, self.endpoint):
-            info = _api(self.endpoint).model_info(
+        with library_errors(subject, self.endpoint):
+            info = api(self.endpoint).model_info(
                 reference.repo, revision=revision, files_metadata=True, timeout=QUESTION_SECONDS
             )
             return listing(info, reference.repo, revision, self.endpoint)
@@ -58,7 +67,7 @@ class Hub:
         self._online(f"to fetch {path}")
         subject = self._subject(repo=repo, revision=commit, path=path)
         url = f"{self.endpoint}/{repo}/resolve/{commit}/{quote(path)}"
-        with _errors(subject, self.endpoint):
+        with library_errors(subject, self.endpoint):
             url, status, headers = self._head(url)
         if status >= 400:
             raise refusal(status, headers, subject)
@@ -67,14 +76,18 @@ class Hub:
             headers, commit=commit, moved=address != url, endpoint=self.endpoint
         )
         return RemoteFile(
-            url=address, headers=self._headers(address), etag=etag, size=size, commit=commit
+            url=address,
+            headers=request_headers(address, self.endpoint),
+            etag=etag,
+            size=size,
+            commit=commit,
         )
 
     def search(self, words: Sequence[str], limit: int = 20) -> list[Found]:
         """Repositories with GGUF files whose name holds the words, most downloaded first."""
         self._online("to search")
-        with _errors(self._subject(), self.endpoint):
-            models = _api(self.endpoint).list_models(
+        with library_errors(self._subject(), self.endpoint):
+            models = api(self.endpoint).list_models(
                 search=" ".join(words),
                 filter="gguf",
                 sort="downloads",
@@ -91,12 +104,12 @@ class Hub:
         headers = {**remote.headers, "accept-encoding": "identity"}
         if start or end is not None:
             headers["range"] = f"bytes={start}-{'' if end is None else end - 1}"
-        subject, session = self._subject(), _session()
-        with _errors(subject, remote.url):
-            request = session.build_request(
-                "GET", remote.url, headers=headers, timeout=_silence_seconds()
+        subject, client = self._subject(), session()
+        with library_errors(subject, remote.url):
+            request = client.build_request(
+                "GET", remote.url, headers=headers, timeout=silence_seconds()
             )
-            response = session.send(request, stream=True, follow_redirects=True)
+            response = client.send(request, stream=True, follow_redirects=True)
         try:
             status, host = response.status_code, host_of(remote.url)
             if status >= 400 and origin_of(remote.url) == origin_of(self.endpoint):
@@ -104,108 +117,36 @@ class Hub:
             if status >= 400:
                 raise storage_refusal(status, response.headers, host)
             at, total = piece(status, response.headers, host, start=start)
-            yield Body(start=at, total=total, chunks=_chunks(response, subject, remote.url))
+            yield Body(start=at, total=total, chunks=chunks(response, subject, remote.url))
         finally:
             response.close()
 
     def _head(self, url: str) -> tuple[str, int, Mapping[str, str]]:
-        """Followed within the hub's origin alone: what points elsewhere points at the bytes."""
+        """Followed until an answer tells of the file: what that points at are its bytes."""
         for _ in range(_MOST_REDIRECTS):
-            headers = {**self._headers(url), "accept-encoding": "identity"}
-            response = _session().head(
+            headers = {**request_headers(url, self.endpoint), "accept-encoding": "identity"}
+            response = session().head(
                 url, headers=headers, timeout=QUESTION_SECONDS, follow_redirects=False
             )
             next_url = target(url, response.headers)
-            if next_url == url or origin_of(next_url) != origin_of(self.endpoint):
+            elsewhere = origin_of(next_url) != origin_of(url)
+            if next_url == url or (elsewhere and tells_of_file(response.headers)):
                 return url, response.status_code, response.headers
             url = next_url
         raise no_hub(self.endpoint)
 
-    def _headers(self, url: str) -> dict[str, str]:
-        """What to send to an address: the token to none but the hub itself."""
-        from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
-
-        own = origin_of(url) == origin_of(self.endpoint)
-        headers: dict[str, str] = build_hf_headers(
-            token=None if own else False, library_name="nextok", library_version=_version()
-        )
-        return headers
-
     def _subject(self, *, repo: str = "", revision: str = "main", path: str = "") -> Subject:
-        sent = "authorization" in self._headers(self.endpoint)
+        sent = "authorization" in request_headers(self.endpoint, self.endpoint)
         return Subject(
             endpoint=self.endpoint, repo=repo, revision=revision, path=path, sent_token=sent
         )
 
     def _online(self, purpose: str) -> None:
-        """Before the first import. Raises Offline."""
+        """Before the library is imported. Raises Offline."""
         if self.offline:
             raise Offline(
                 f"offline, and the hub is needed {purpose}: leave out --offline"
                 " (unset HF_HUB_OFFLINE), or name a model that is on disk"
             )
-        if not os.environ.get("HF_HUB_DISABLE_TELEMETRY"):
-            os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
-
-
-def _session() -> Any:
-    """The library's HTTP client: its proxies and certificates are those of all its users."""
-    from huggingface_hub import get_session
-    from huggingface_hub.utils.logging import set_verbosity_error
-
-    # Its warnings hold signed addresses, and so do the notes of these two.
-    set_verbosity_error()  # type: ignore[no-untyped-call]
-    for name in ("httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    return get_session()
-
-
-def _api(endpoint: str) -> Any:
-    from huggingface_hub import HfApi
-
-    _session()
-    return HfApi(endpoint=endpoint, library_name="nextok", library_version=_version())
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("nextok")
-    except PackageNotFoundError:
-        return "0"
-
-
-def _silence_seconds() -> float:
-    """How long a server may send nothing in the midst of a file."""
-    from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
-
-    return float(HF_HUB_DOWNLOAD_TIMEOUT)
-
-
-def _chunks(response: Any, subject: Subject, url: str) -> Iterator[bytes]:
-    """As they arrive, so that none is held back; what fails here had been connected."""
-    with _errors(subject, url, connecting=False):
-        yield from response.iter_raw()
-
-
-@contextmanager
-def _errors(subject: Subject, url: str, *, connecting: bool = True) -> Iterator[None]:
-    """Turn what the library raises into HubError, with nothing of an address in it."""
-    from huggingface_hub.errors import HfHubHTTPError
-    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
-
-    try:
-        yield
-    except HfHubHTTPError as error:
-        raise refusal(error.response.status_code, error.response.headers, subject) from None
-    except httpx.RequestError as error:
-        raise connection_fault(
-            error,
-            url,
-            by_proxy=isinstance(error, httpx.ProxyError),
-            timed_out=isinstance(error, httpx.TimeoutException),
-            connecting=connecting,
-        ) from None
-    except (httpx.InvalidURL, ValueError, TypeError, LookupError, AttributeError):
-        raise no_hub(subject.endpoint) from None  # a page, or other JSON than a hub's
+        if not self.endpoint.startswith(("https://", "http://")):
+            raise NoHub(f"HF_ENDPOINT is {shown(self.endpoint)!r}: it must begin with https://")

@@ -90,6 +90,11 @@ def file_facts(
     return etag, _whole(size)
 
 
+def tells_of_file(headers: Mapping[str, str]) -> bool:
+    """Whether an answer is about a file, and not merely points at where to ask."""
+    return "x-repo-commit" in headers and ("x-linked-etag" in headers or "etag" in headers)
+
+
 def piece(
     status: int, headers: Mapping[str, str], host: str, *, start: int
 ) -> tuple[int, int | None]:

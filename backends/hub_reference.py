@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
 
 from nextok.backends.hub_names import is_file_path, is_repo, is_revision
 from nextok.generation.errors import UsageError
@@ -66,6 +65,8 @@ def parse_reference(text: str, *, endpoint: str | None = None) -> HubReference |
         return None
     segments = (text if path is None else path).rstrip("/").split("/")
     if path is not None:
+        from urllib.parse import unquote  # most names are no addresses
+
         segments = [unquote(segment) for segment in segments]
         if segments[0] in _OTHER_KINDS and len(segments) > 2:
             kind = _OTHER_KINDS[segments[0]]
@@ -101,6 +102,8 @@ def _without_host(text: str, endpoint: str) -> str | None:
 
 
 def _known_host(address: str, endpoint: str) -> str:
+    from urllib.parse import urlsplit
+
     try:
         url, hub = urlsplit(address), urlsplit(endpoint)
         host = url.hostname or ""

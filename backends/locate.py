@@ -91,14 +91,15 @@ def _of_hub(name: str) -> Located | None:
     """None when the name has none of the hub's forms."""
     if "/" not in name:
         return None
-    from nextok.backends.hub_cache import HubCache
+    from nextok.backends.cached_models import find_cached  # most runs need no more of the cache
+    from nextok.backends.hub_layout import Layout, cache_root
     from nextok.backends.hub_reference import parse_reference
     from nextok.backends.memory import available_bytes
 
     found = parse_reference(name)
     if found is None:
         return None
-    path = HubCache().find(found, available_bytes())
+    path = find_cached(Layout(cache_root()), found, available_bytes())
     if path is not None:
         return Located(path=path)
     from nextok.backends.local_models import local_models

@@ -74,7 +74,7 @@ class PartialFile:
         """Raises WrongBytes when this is no GGUF file or too long, DiskFull, CacheNotWritable."""
         if self.size < 4 and not self._may_begin(self._head() + data[:4]):
             self.restart()
-            raise WrongBytes(f"{shown(self._file.path)}: {_no_model(data)}")
+            raise WrongBytes(f"{shown(self._file.path)}: {no_model(data)}")
         if self.size + len(data) > self._file.size:
             raise WrongBytes(
                 f"{shown(self._file.path)}: longer than the {self._file.size:,} bytes the hub"
@@ -157,7 +157,8 @@ def free_bytes(path: Path) -> int | None:
     return None
 
 
-def _no_model(data: bytes) -> str:
+def no_model(data: bytes) -> str:
+    """What came instead of a GGUF file, from its first bytes."""
     what = what_else(data[:HEAD_BYTES]).partition(": ")[0]
     if what.startswith("a web page"):
         return f"what comes is {what}: log in to the network (or its proxy), and pull again"

@@ -6,7 +6,6 @@ Knows names and sizes only.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -152,6 +151,8 @@ def _is_quant(tag: str) -> bool:
 
 
 def _likeness(model: Candidate, tag: str) -> float:
+    import difflib  # for mistakes only
+
     return difflib.SequenceMatcher(None, model.label.lower(), tag.lower()).ratio()
 
 
@@ -166,6 +167,8 @@ def _name(path: str, *, lower: bool = True) -> str:
 
 
 def _no_file(listing: Listing, path: str) -> str:
+    import difflib
+
     names = [file.path for file in listing.files if file.path.lower().endswith(".gguf")]
     near = difflib.get_close_matches(path, names, n=3, cutoff=0.3) or names[:3]
     hint = f"the nearest are {', '.join(map(shown, near))}" if near else "it has no .gguf file"

@@ -191,9 +191,9 @@ def test_another_size_than_listed_is_refused(hub: Any, fetch: Fetch, partial: Pa
     assert not partial.exists()
 
 
-def test_a_web_page_stops_it_at_once(hub: Any, fetch: Fetch, partial: Path) -> None:
-    page = b"<!DOCTYPE html><title>Log in</title>".ljust(len(DATA))
-    hub.fault("/cdn/", status=200, body=page)
+@pytest.mark.parametrize("size", [40, len(DATA)])
+def test_a_web_page_stops_it_at_once(hub: Any, fetch: Fetch, partial: Path, size: int) -> None:
+    hub.fault("/cdn/", status=200, body=b"<!DOCTYPE html><title>Log in</title>".ljust(size))
     with pytest.raises(WrongBytes, match="web page.*log in"):
         fetch()
     assert not partial.exists()

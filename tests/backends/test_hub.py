@@ -162,6 +162,40 @@ def test_the_stored_token_is_used_and_a_renamed_repository_followed(
     assert [hit.auth for hit in hub.log] == [f"Bearer {TOKEN}"] * 2
 
 
+def test_a_mirror_that_sends_on_to_the_hub_is_followed_without_the_token(
+    hub: Any, fakehub: Any, commit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    with fakehub.FakeHub() as mirror:
+        monkeypatch.setenv("HF_ENDPOINT", mirror.url)
+        mirror.fault(
+            "HEAD", status=308, headers={"Location": f"{hub.url}/{REPO}/resolve/main/{PATH}"}
+        )
+        remote = Hub().locate_file(REPO, commit, PATH)
+        assert read(remote) == DATA
+        assert {hit.auth for hit in hub.log} == {None}
+
+
+@pytest.mark.parametrize("token", ["hf_ü", "hf_a\x01b"])
+def test_a_token_that_is_none_is_said_to_be(
+    hub: Any, commit: str, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", token)
+    error = listed(hub)
+    assert isinstance(error, TokenRejected) and token not in str(error)
+    assert hub.log == []
+
+
+def test_a_stored_token_that_cannot_be_read_is_said(hub: Any, commit: str) -> None:
+    (Path(hub_home()) / "token").mkdir(parents=True)
+    assert isinstance(listed(hub), TokenRejected)
+
+
+def test_an_endpoint_without_a_scheme_is_said(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "hub.example")
+    assert "HF_ENDPOINT" in str(listed(hub))
+
+
 def hub_home() -> str:
     from nextok.backends.hub_layout import hub_home as home
 
@@ -444,8 +478,8 @@ def test_plain_http_at_an_https_address_is_said(hub: Any, python: Python) -> Non
     assert told.startswith("TlsFailed") and "HF_ENDPOINT" in told
 
 
-def test_only_the_hub_module_imports_the_library() -> None:
+def test_only_one_module_imports_the_library() -> None:
     backends = Path(sys.modules["nextok.backends.hub"].__file__ or "").parent
     importing = re.compile(r"^\s*(from|import) huggingface_hub", re.MULTILINE)
     users = [path.name for path in backends.glob("*.py") if importing.search(path.read_text())]
-    assert users == ["hub.py"]
+    assert users == ["hub_session.py"]
