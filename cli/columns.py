@@ -11,6 +11,9 @@ from typing import TextIO
 from nextok.cli.console import is_terminal, one_line, use_color
 from nextok.cli.settings import OutputSettings
 
+_EMPTY = ("", "-")
+"""A column of nothing else is left out on a terminal; scripts count on all of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
@@ -65,8 +68,9 @@ def _handsome(
     from rich.text import Text
 
     color = use_color(output.color, terminal=True, environ=os.environ)
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in columns:
+    kept = [index for index in range(len(columns)) if any(row[index] not in _EMPTY for row in rows)]
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for column in (columns[index] for index in kept):
         table.add_column(
             column.title,
             justify="right" if column.right else "left",
@@ -74,8 +78,7 @@ def _handsome(
             overflow="fold" if column.fold else "ellipsis",
         )
     for row in rows:
-        texts = [Text(cell, column.style) for column, cell in zip(columns, row, strict=True)]
-        table.add_row(*texts)
+        table.add_row(*(Text(row[index], columns[index].style) for index in kept))
     console = Console(
         file=stream, force_terminal=color, color_system="standard" if color else None
     )  # fmt: skip

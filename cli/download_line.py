@@ -23,8 +23,8 @@ _MOST_NAME, _LEAST_NAME = 44, 12
 _MOST_BAR, _LEAST_BAR = 30, 8
 _PACE, _TAIL = 11, 20
 """Columns of the rate, and of all that stands behind the bytes: what is fixed does not jump."""
-_EDGE = 1
-"""Columns left free: a full line would wrap, and could not be replaced."""
+_EDGE = 3
+"""Columns left free: a full line would wrap, and could not be replaced. ^C takes two of them."""
 _GAP = 2
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 

@@ -85,5 +85,5 @@ def question(plan: Plan) -> str:
     total = plan.choice.bytes
     here = total - plan.fetch_bytes
     rest = f"{size(plan.fetch_bytes)} of {size(total)}" if here > 0 else size(total)
-    free = "" if plan.free_bytes is None else f", {size(plan.free_bytes)} are free"
-    return f"{plan.reference} is not on disk. Fetch it ({rest}{free})?"
+    free = "" if plan.free_bytes is None else f" ({size(plan.free_bytes)} free)"
+    return f"{plan.reference} is not on disk: fetch {rest}{free}?"

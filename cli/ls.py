@@ -11,6 +11,7 @@ from pathlib import Path
 from nextok.backends.gguf_header import read_header
 from nextok.backends.header_values import Values
 from nextok.backends.local_models import LocalModel, local_models
+from nextok.backends.locate import look_up
 from nextok.backends.split_files import first_part
 from nextok.cli.answer import json_text
 from nextok.cli.columns import Column, print_columns
@@ -18,7 +19,7 @@ from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.units import ago, size
-from nextok.generation.errors import ModelError
+from nextok.generation.errors import ModelError, NextokError
 
 _COLUMNS = (
     Column(title="name", style="bold", fold=True),
@@ -41,7 +42,11 @@ class _Listed:
 
 def ls(invocation: Invocation) -> int:
     """Print a table, or one JSON object."""
-    aliases = invocation.resolved.config.aliases
+    aliases = {
+        name: found
+        for name, target in invocation.resolved.config.aliases.items()
+        if (found := _path(target)) is not None
+    }
     listed = [_listed(model, aliases) for model in local_models()]
     if invocation.resolved.output.json:
         plain_stdout().line(json_text({"models": [_as_dict(one) for one in listed]}))
@@ -60,12 +65,19 @@ def ls(invocation: Invocation) -> int:
     return ANSWERED
 
 
-def _listed(model: LocalModel, aliases: Mapping[str, str]) -> _Listed:
-    named = {model.name, str(model.path)}
+def _path(target: str) -> Path | None:
+    """The file an alias leads to, if it is here."""
+    try:
+        return look_up(target, {}).path
+    except NextokError:
+        return None
+
+
+def _listed(model: LocalModel, aliases: Mapping[str, Path]) -> _Listed:
     return _Listed(
         model=model,
         context_tokens=context_tokens(model.path),
-        aliases=sorted(alias for alias, target in aliases.items() if target in named),
+        aliases=sorted(alias for alias, path in aliases.items() if path == model.path),
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from nextok.backends.hub_cache import CachedModel, HubCache, Partial
 from nextok.cli.columns import Column, print_columns
-from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.exit_codes import ANSWERED, FAILED
 from nextok.cli.invocation import Invocation
-from nextok.cli.question import consent
+from nextok.cli.question import consents
 from nextok.cli.units import size
 
 _COLUMNS = (
@@ -28,7 +28,9 @@ def prune(invocation: Invocation) -> int:
     removal = cache.removal(detached)
     total = sum(partial.bytes for partial in partials) + removal.bytes
     print_columns(_COLUMNS, list(_rows(partials, detached)), invocation.resolved.output)
-    consent(f"Remove all of this? That frees {size(total)}.", invocation, command="nextok prune -y")
+    question = f"Remove all of this? That frees {size(total)}."
+    if not consents(question, invocation, command="nextok prune -y"):
+        return FAILED
     freed = sum(partial.bytes for partial in partials if cache.remove_partial(partial))
     cache.remove(removal)
     invocation.console.note(f"{size(freed + removal.bytes)} freed")

@@ -29,12 +29,12 @@ def pull(invocation: Invocation) -> int:
     )
     here = HubCache().find(reference) if Hub(offline=resolved.hub.offline).offline else None
     if here is not None:
-        path, said = here, f"{reference} is here"
+        path, said = here, "here already"
     else:
         with watching(abort, status):
             pulled = fetching.carry_out(fetching.plan(reference))
-        path, name = pulled.path, pulled.reference
-        said = f"{name} is here, {size(pulled.bytes)}" if pulled.cached else f"{name} is ready"
+        path, reference = pulled.path, pulled.reference
+        said = f"here already, {size(pulled.bytes)}" if pulled.cached else "ready"
     console.note(f'{said}: nextok -m {reference} "…"')
     if resolved.hub.print_path:
         print(path)

@@ -6,7 +6,7 @@ import sys
 
 from nextok.cli.console import Console, is_terminal, one_line
 from nextok.cli.invocation import Invocation
-from nextok.generation.errors import NextokError, UsageError
+from nextok.generation.errors import UsageError
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 
@@ -30,18 +30,16 @@ def agreed(question: str, console: Console, *, default: bool) -> bool:
             return default if not word else word in _YES
 
 
-class Declined(NextokError):
-    """The answer was no."""
+def consents(question: str, invocation: Invocation, *, command: str) -> bool:
+    """Whether the user agrees to a removal.
 
-
-def consent(question: str, invocation: Invocation, *, command: str) -> None:
-    """Return if the user agrees to a removal.
-
-    Raises Declined, and where nobody can be asked UsageError with the command that does not ask.
+    Raises UsageError with the command that does not ask, where nobody can be asked.
     """
     if invocation.resolved.hub.yes:
-        return
+        return True
     if not can_ask(invocation.console):
         raise UsageError(f"{question} Nobody is here to answer: run {command}")
-    if not agreed(question, invocation.console, default=False):
-        raise Declined("nothing was removed")
+    if agreed(question, invocation.console, default=False):
+        return True
+    invocation.console.note("nothing was removed")
+    return False

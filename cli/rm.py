@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nextok.backends.hub_cache import HubCache
 from nextok.cli.console import one_line
-from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.exit_codes import ANSWERED, FAILED
 from nextok.cli.invocation import Invocation
 from nextok.cli.naming import local
-from nextok.cli.question import consent
+from nextok.cli.question import consents
 from nextok.cli.units import size
 from nextok.generation.errors import ModelError, UsageError
 
@@ -36,11 +36,12 @@ def rm(invocation: Invocation) -> int:
     removal = cache.removal(models)
     whole = sum(one.bytes for one in models)
     kept = " (the rest is used by other revisions, and stays)" if removal.bytes < whole else ""
-    consent(
+    if not consents(
         f"Remove {model.name}? That frees {size(removal.bytes)}{kept}.",
         invocation,
         command=f"nextok rm --yes {model.name}",
-    )
+    ):
+        return FAILED
     cache.remove(removal)
     invocation.console.note(f"removed {model.name}: {size(removal.bytes)} freed")
     return ANSWERED

@@ -59,7 +59,7 @@ def _row(one: Found) -> list[str]:
         f"{one.downloads:,}",
         f"{one.likes:,}",
         "-" if one.updated is None else one.updated.date().isoformat(),
-        "gated" if one.gated else "open",
+        "gated" if one.gated else "-",
     ]
 
 

@@ -36,7 +36,8 @@ def show(invocation: Invocation) -> int:
     )  # fmt: skip
     context = context_limit(engine.ctx_size, facts.context_tokens or 0, invocation.console)
     if resolved.output.json:
-        sampling = recommendations(facts.sampling, invocation.console)
+        texts = {key: str(value) for key, value in facts.sampling.items()}
+        sampling = recommendations(texts, invocation.console)
         plain_stdout().line(json_text({**_as_dict(path, facts, context), "sampling": sampling}))
     else:
         print_table(list(_rows(path, facts, context)), invocation)

@@ -97,13 +97,10 @@ def _verdict(
         return Verdict(name=name, finding=Finding.WRONG, why=str(error))
     finally:
         status.clear()
+    finding = Finding.RIGHT if checked else Finding.READABLE
+    why = "its sha256 is the promised one" if checked else "nothing says what its sha256 should be"
     loads = "; it runs" if invocation.resolved.hub.load else ""
-    if checked:
-        return Verdict(
-            name=name, finding=Finding.RIGHT, why=f"its sha256 is that of the hub{loads}"
-        )
-    why = f"nothing says what its sha256 should be{loads}"
-    return Verdict(name=name, finding=Finding.READABLE, why=why)
+    return Verdict(name=name, finding=finding, why=why + loads)
 
 
 def _sums(name: str, path: Path, abort: Abort, status: Status) -> bool:

@@ -80,9 +80,10 @@ def test_a_pipe_gets_plain_lines(ask: Ask, pulled: Any) -> None:
 def test_aliases_stand_beside_their_models(
     ask: Ask, pulled: Any, config_file: Callable[[str], Path]
 ) -> None:
-    config_file(f'[aliases]\nsmile = "{REF}"\nother = "toy"\n')
-    assert listed(ask)[REF]["aliases"] == ["smile"]
-    assert f"{REF} (smile)" in ask("ls").out.decode()
+    short = REF.partition(":")[0]
+    config_file(f'[aliases]\nsmile = "{REF}"\nb = "{short}"\nc = "toy"\nd = "a/b"\n')
+    assert listed(ask)[REF]["aliases"] == ["b", "smile"]
+    assert f"{REF} (b, smile)" in ask("ls").out.decode()
 
 
 def test_every_name_runs(ask: Ask, pulled: Any, ollama: Path) -> None:

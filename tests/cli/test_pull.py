@@ -236,7 +236,7 @@ def test_a_signal_ends_a_download_and_keeps_what_came(
 
 def test_a_terminal_asks_and_fetches(terminal: Terminal, emoji: Any) -> None:
     child = terminal("-m", REF, "hi")
-    child.expect(r"is not on disk. Fetch it \([0-9.]+ MiB, [0-9.]+ [GT]iB are free\)\? \[Y/n\] ")
+    child.expect(r"is not on disk: fetch [0-9.]+ MiB \([0-9.]+ [GT]iB free\)\? \[Y/n\] ")
     assert bodies(emoji) == 0
     child.sendline("")
     lines = on_screen(rest(child))
