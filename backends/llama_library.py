@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 import types
+import typing
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -67,8 +68,7 @@ def library() -> Any:
     # Without this an abort forks a debugger and prints its backtrace.
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     try:
-        _import_without_package_code("llama_cpp")
-        module = importlib.import_module("llama_cpp.llama_cpp")
+        module = _bindings()
     except (ImportError, RuntimeError, OSError) as error:
         raise EngineError(
             f"the engine does not load: {error}; reinstall it with "
@@ -92,6 +92,23 @@ def library_path() -> Path:
     if path is None:
         raise EngineError("the engine is not installed: pip install llama-cpp-python==0.3.36")
     return path
+
+
+def _bindings() -> types.ModuleType:
+    """The module without its package's `__init__`, and without typing_extensions.
+
+    It takes TypeAlias from there, which typing has too, at a third of its own import time.
+    """
+    _import_without_package_code("llama_cpp")
+    name = "typing_extensions"
+    stands_in = name not in sys.modules
+    if stands_in:
+        sys.modules[name] = typing
+    try:
+        return importlib.import_module("llama_cpp.llama_cpp")
+    finally:
+        if stands_in:
+            del sys.modules[name]
 
 
 def _import_without_package_code(name: str) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from nextok.cli.answer import Answer, JsonAnswer, JsonLines, PlainAnswer
 from nextok.cli.console import use_color
-from nextok.cli.delivery import Delivery
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
-from nextok.cli.oneshot import OneShot
-from nextok.cli.report import Outcome, two_lines
+from nextok.cli.loaded import load
+from nextok.cli.prompting import read_prompt
 from nextok.cli.settings import StopSettings, ThinkMode
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
@@ -22,6 +22,12 @@ from nextok.cli.watcher import Deadlines, Watcher
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import NextokError, OutputError
 from nextok.generation.finish import FinishReason
+
+# What comes after the load is imported then: none of it is needed to start the engine.
+if TYPE_CHECKING:
+    from nextok.cli.answer import Answer
+    from nextok.cli.delivery import Delivery
+    from nextok.cli.report import Outcome
 
 _CODES = {
     FinishReason.CONTEXT: CONTEXT,
@@ -46,6 +52,7 @@ class _Generation:
     """Everything around one answer: where it goes, what may end it, what is said at the end."""
 
     def __init__(self, invocation: Invocation) -> None:
+        """Raises OutputError when the trace cannot be written."""
         self._invocation = invocation
         self._console = invocation.console
         self._output = invocation.resolved.output
@@ -53,7 +60,6 @@ class _Generation:
         self._status = Status(self._console, time.monotonic)
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
         self._trace = Trace(self._output.trace, self._console) if self._output.trace else None
-        self._delivery = Delivery(self._answers(), self._first_byte)
         self._watcher = Watcher(
             self._abort,
             deadlines(invocation.resolved.stops),
@@ -63,17 +69,9 @@ class _Generation:
         )
 
     def run(self) -> int:
-        one = OneShot(
-            self._invocation.resolved,
-            console=self._console,
-            status=self._status,
-            delivery=self._delivery,
-            abort=self._abort,
-            watcher=self._watcher,
-        )
         self._watcher.start()
         try:
-            one.run()
+            self._answer()
         except ReaderGone:
             self._abort.trip(FinishReason.DISCONNECTED)
         except Aborted:
@@ -86,6 +84,29 @@ class _Generation:
             self._status.clear()
             self._watcher.stop()
         return self._end()
+
+    def _answer(self) -> None:
+        resolved = self._invocation.resolved
+        prompt = read_prompt(resolved.prompt, self._console)
+        loaded = load(
+            resolved,
+            self._abort,
+            self._console,
+            self._status,
+            time.monotonic,
+            around_fetching=self._watcher.excused,
+        )
+        from nextok.cli.oneshot import OneShot
+
+        one = OneShot(
+            loaded,
+            console=self._console,
+            status=self._status,
+            delivery=self._delivery,
+            abort=self._abort,
+            watcher=self._watcher,
+        )
+        one.run(prompt)
 
     def _end(self) -> int:
         outcome, reason = self._delivery.outcome, self._abort.reason
@@ -107,6 +128,8 @@ class _Generation:
                 note.format(tokens=finish.completion_tokens, context=facts.context_size)
             )
         if self._output.stats and facts is not None:
+            from nextok.cli.report import two_lines
+
             for line in two_lines(facts, outcome):
                 self._console.plain(line)
 
@@ -131,8 +154,16 @@ class _Generation:
         at = self._stdout.first_write_at
         return (time.monotonic() if at is None else at) - self._invocation.start.at
 
+    @cached_property
+    def _delivery(self) -> Delivery:
+        from nextok.cli.delivery import Delivery
+
+        return Delivery(self._answers(), self._first_byte)
+
     def _answers(self) -> list[Answer]:
         """stdout's form, and the trace beside it."""
+        from nextok.cli.answer import JsonAnswer, JsonLines, PlainAnswer
+
         answers: list[Answer] = []
         if self._output.json:
             answers.append(JsonAnswer(self._stdout.line))

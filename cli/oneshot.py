@@ -1,4 +1,4 @@
-"""One generation from a prompt to its last byte: load, tokenise, run, deliver."""
+"""One generation on a loaded model, from the prompt to the last byte."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import replace
 from nextok.backends.weights import Chain, Context, Weights
 from nextok.cli.console import Console
 from nextok.cli.delivery import Delivery
-from nextok.cli.loaded import Loaded, load
+from nextok.cli.loaded import Loaded
 from nextok.cli.prompt import argument, written
-from nextok.cli.prompting import PromptTokens, read_prompt
+from nextok.cli.prompting import Prompt, PromptTokens
 from nextok.cli.report import RunFacts
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import LogitBias
@@ -40,7 +40,7 @@ class OneShot:
 
     def __init__(
         self,
-        resolved: Resolved,
+        loaded: Loaded,
         *,
         console: Console,
         status: Status,
@@ -48,24 +48,16 @@ class OneShot:
         abort: Abort,
         watcher: Watcher,
     ) -> None:
-        self._resolved = resolved
+        self._loaded = loaded
         self._console = console
         self._status = status
         self._delivery = delivery
         self._abort = abort
         self._watcher = watcher
 
-    def run(self) -> None:
-        """Deliver one answer. Raises NextokError, ReaderGone, and Aborted before the start."""
-        prompt = read_prompt(self._resolved.prompt, self._console)
-        loaded = load(
-            self._resolved,
-            self._abort,
-            self._console,
-            self._status,
-            time.monotonic,
-            around_fetching=self._watcher.excused,
-        )
+    def run(self, prompt: Prompt) -> None:
+        """Deliver one answer. Raises NextokError and ReaderGone."""
+        loaded = self._loaded
         tokens = prompt.tokens(loaded.weights, self._console)
         size = allocation(loaded, len(tokens.ids))
         model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)

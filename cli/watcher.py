@@ -16,11 +16,14 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nextok.cli.ending import leave
 from nextok.generation.abort import Abort
-from nextok.generation.events import Event, Token
 from nextok.generation.finish import FinishReason
+
+if TYPE_CHECKING:
+    from nextok.generation.events import Event
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -117,6 +120,8 @@ class Watcher:
 
     def watched(self, events: Iterator[Event]) -> Iterator[Event]:
         """The same events; the time spent waiting for them is the engine's."""
+        from nextok.generation.events import Token
+
         self._is_loaded = True
         while True:
             self._engine_since = self._clock()
