@@ -483,3 +483,16 @@ def test_only_one_module_imports_the_library() -> None:
     importing = re.compile(r"^\s*(from|import) huggingface_hub", re.MULTILINE)
     users = [path.name for path in backends.glob("*.py") if importing.search(path.read_text())]
     assert users == ["hub_session.py"]
+
+
+def test_a_proxy_that_never_answers_is_given_up(
+    hub: Any, commit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nextok.backends.hub.QUESTION_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "")
+        error = listed(hub)
+    assert "ProxyFailed" in type(error).__name__
+    assert "does not answer" in str(error) and "HTTPS_PROXY" in str(error)
+    assert hub.log == []
