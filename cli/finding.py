@@ -17,7 +17,6 @@ from nextok.cli.console import Console
 from nextok.cli.invocation import Invocation
 from nextok.cli.resolution import Resolved
 from nextok.cli.status import Status
-from nextok.cli.watching import watching
 from nextok.generation.abort import Abort
 from nextok.generation.errors import UsageError
 
@@ -69,6 +68,8 @@ class Finder:
 
 def find_model(reference: str | None, invocation: Invocation) -> Path | None:
     """The same for a command that watches for nothing else."""
+    from nextok.cli.watching import watching
+
     abort, status = Abort(), Status(invocation.console, time.monotonic)
     finder = Finder(
         resolved=invocation.resolved,
