@@ -185,6 +185,6 @@ def test_load_prefill_and_decode_are_never_mixed(facts: RunFacts) -> None:
 
 def test_the_lines_for_a_person_leave_out_what_is_not_defined(facts: RunFacts) -> None:
     counts, times = two_lines(facts, ended(11.0))
-    assert counts == "m · 3 prompt tokens (0 cached) · 1 tokens · length · seed 1"
+    assert counts == "m · 3 prompt tokens (0 cached) · 1 token · length · seed 1"
     assert times == "load 4.00 s · prefill 0.50 s · TTFT 1.000 s · 2 threads"
     assert two_lines(facts, ended())[1] == "load 4.00 s · prefill 0.50 s · 2 threads"
