@@ -1,0 +1,42 @@
+"""The trial of a model in a child process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nextok.backends.seen_files import SeenFiles
+from nextok.backends.trial import ensure_survives, run_trial
+from nextok.generation.errors import ModelError
+
+
+def test_a_good_model_passes_once_and_for_all(emoji_gguf: Path, tmp_path: Path) -> None:
+    seen = SeenFiles(tmp_path)
+    ensure_survives(emoji_gguf, seen)
+    assert seen.has(emoji_gguf, "trial")
+
+
+def test_a_file_the_engine_refuses_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "no.gguf"
+    path.write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(ModelError, match="no.gguf"):
+        run_trial(path)
+
+
+def test_a_trial_ends_with_the_one_who_waits_for_it() -> None:
+    """Killed, a parent can end nobody: the child has to notice."""
+    child = (
+        "import os, sys; from nextok.backends.trial import end_with\n"
+        "print('runs', flush=True); end_with(os.getppid())"
+    )
+    parent = subprocess.Popen(
+        ["sh", "-c", f'"{sys.executable}" -c "{child}" & wait'], stdout=subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == b"runs\n"
+    parent.kill()
+    out, _ = parent.communicate(timeout=60)  # until the child closes its end, too
+    assert out == b""
