@@ -55,7 +55,9 @@ class EngineLog:
         spoken = [line for line in self.lines if line]
         loading = [line for line in spoken if "error loading model" in line]
         line = (loading or spoken or ["the engine gave no reason"])[-1]
-        return line.rsplit("error loading model: ", 1)[-1].removeprefix("llama_model_load: ")
+        for noise in ("error loading model vocabulary: ", "error loading model: "):
+            line = line.rsplit(noise, 1)[-1]
+        return line.removeprefix("llama_model_load: ")
 
 
 log = EngineLog()

@@ -9,6 +9,7 @@ from typing import Any
 from nextok.backends.llama_batch import LlamaBatch
 from nextok.backends.llama_cache import LlamaCache, LlamaMemory
 from nextok.backends.llama_library import library, log
+from nextok.backends.llama_numbers import holds_nan
 from nextok.backends.weights import ContextOptions
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import EngineError
@@ -36,12 +37,19 @@ class LlamaLogits:
         return self._size
 
     def __getitem__(self, token: int) -> float:
+        if not 0 <= token < self._size:
+            raise IndexError(token)
+        return float(self._values()[token])
+
+    def holds_nan(self) -> bool:
+        """Whether any of them is not a number."""
+        return holds_nan(self._values(), self._size)
+
+    def _values(self) -> Any:
         values = self._llama.llama_get_logits_ith(self.context, self.row)
         if not values:
             raise EngineError("the engine has no logits for this position")
-        if not 0 <= token < self._size:
-            raise IndexError(token)
-        return float(values[token])
+        return values
 
 
 class LlamaModel:

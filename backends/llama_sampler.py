@@ -42,8 +42,8 @@ class LlamaSampler:
         if not isinstance(logits, LlamaLogits):
             raise EngineError("logits of another backend were handed to llama.cpp's sampler")
         token = int(self._llama.llama_sampler_sample(self._chain, logits.context, logits.row))
-        # A chain fed NaN draws some token all the same; its own logit or the first gives it away.
-        if not math.isfinite(logits[token]) or math.isnan(logits[0]):
+        # A chain fed NaN or nothing but -inf draws some token all the same.
+        if not math.isfinite(logits[token]) or logits.holds_nan():
             raise EngineError(
                 "the model's logits are NaN or infinite: the file may be damaged "
                 "(nextok show names it; fetch it again)"

@@ -61,7 +61,8 @@ def run_trial(path: Path) -> None:
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         raise ModelError(f"{path}: this file crashes the engine ({name}): fetch it again")
-    raise ModelError(f"{path}: {said[-1] if said else 'the engine does not run it'}")
+    reason = (said[-1] if said else "the engine does not run it").removeprefix(f"{path}: ")
+    raise ModelError(f"{path}: {reason}: get the file from another source")
 
 
 def _cpu() -> str:

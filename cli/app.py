@@ -54,9 +54,12 @@ class _Run:
         self._environ = environ
         self._console = console_for(sys.stderr, "auto", environ)
         self._debug = environ.get("NEXTOK_DEBUG") in ("1", "true")
+        self._wants_json = False
+        """Asked for JSON by a command that has not begun: it cannot say itself that it failed."""
 
     def code(self, argv: list[str]) -> int:
         self._debug = self._debug or "--debug" in argv
+        self._wants_json = not {"--json", "--jsonl"}.isdisjoint(argv)
         try:
             if COMPLETION_VARIABLE in self._environ:
                 return _surface(argv)
@@ -87,6 +90,7 @@ class _Run:
         self._listen(resolved)
         self._check_stdout()
         function: CommandFunction = getattr(importlib.import_module(command.module), command.name)
+        self._wants_json = self._wants_json and command.name != DEFAULT
         return function(
             Invocation(
                 command=command.name,
@@ -115,6 +119,10 @@ class _Run:
             import traceback
 
             traceback.print_exception(error)
+        if self._wants_json and not self._start.stdout_closed:
+            from nextok.cli.answer import json_text
+
+            print(json_text({"error": describe(error), "code": code}), flush=True)
         self._console.error(describe(error))
         return code
 
@@ -126,7 +134,7 @@ def describe(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{error.filename or 'cannot write'}: {error.strerror}"
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"internal error: {what} (run again with --debug)"
 

@@ -7,17 +7,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nextok.backends.gguf_header import read_header
+from nextok.backends.locate import locate
+from nextok.backends.recommended_sampling import recommended_sampling
 from nextok.cli.commands import COMMANDS, DEFAULT, Command, find
-from nextok.cli.console import is_terminal, one_line, use_color
+from nextok.cli.console import Console, is_terminal, one_line, use_color
 from nextok.cli.flag_table import flags_of
 from nextok.cli.flag_types import Choice
 from nextok.cli.flags import Flag
 from nextok.cli.invocation import Invocation
+from nextok.cli.loaded import names_of, recommendations
 from nextok.cli.number_types import Duration, Number
 from nextok.cli.resolution import BUILT_IN, Resolved, resolve
 from nextok.cli.settings import LogitBias
 from nextok.cli.spelling import hint
-from nextok.generation.errors import UsageError
+from nextok.generation.errors import NextokError, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,7 @@ def config(invocation: Invocation) -> int:
         return 0
     command = _command(invocation.words)
     meant = resolve(command.name, _given(resolved), invocation.environ, resolved.config)
+    meant = _with_model(meant, invocation.console)
     rows = [_row(flag, meant) for flag in flags_of(command.name) if flag.ambient]
     if resolved.output.json:
         print(_as_json(meant, rows))
@@ -47,6 +52,17 @@ def config(invocation: Invocation) -> int:
     else:
         print(_as_text(rows))
     return 0
+
+
+def _with_model(resolved: Resolved, console: Console) -> Resolved:
+    """With what the model's table and the model's own file say, if it is here."""
+    reference = resolved.engine.model
+    try:
+        path = locate(reference, resolved.config.aliases)
+        recommended = recommended_sampling(read_header(path).metadata) if path else {}
+    except (NextokError, OSError):
+        return resolved  # a run would say what is wrong with the model
+    return resolved.with_model(names_of(reference, path), recommendations(recommended, console))
 
 
 def _command(words: tuple[str, ...]) -> Command:
@@ -120,7 +136,7 @@ def _as_text(rows: list[_Row]) -> str:
 
 def _print_table(resolved: Resolved, rows: list[_Row], invocation: Invocation) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
+    from rich.console import Console as Page
     from rich.table import Table
     from rich.text import Text
 
@@ -135,7 +151,7 @@ def _print_table(resolved: Resolved, rows: list[_Row], invocation: Invocation) -
             panel = row.panel
         style = "dim" if row.origin == BUILT_IN else "bold"
         table.add_row(row.name, Text(_shown(row.value), style), Text(one_line(row.origin), style))
-    console = Console(force_terminal=color, color_system="standard" if color else None)
+    console = Page(force_terminal=color, color_system="standard" if color else None)
     with console.capture() as page:
         console.print(table)
         console.print(Text(f"config file: {one_line(resolved.config.path)}", "dim"))

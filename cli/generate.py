@@ -9,16 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nextok.cli.console import use_color
+from nextok.cli.deadlines import deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import load
 from nextok.cli.prompting import read_prompt
-from nextok.cli.settings import StopSettings, ThinkMode
+from nextok.cli.settings import ThinkMode
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
 from nextok.cli.trace import Trace
-from nextok.cli.watcher import Deadlines, Watcher
+from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import NextokError, OutputError
 from nextok.generation.finish import FinishReason
@@ -184,12 +185,3 @@ class _Generation:
             return asked
         environ = self._invocation.environ
         return "dim" if use_color(self._output.color, terminal=True, environ=environ) else "show"
-
-
-def deadlines(stops: StopSettings) -> Deadlines:
-    """The limits the user gave, for the watcher."""
-    return Deadlines(
-        total=stops.timeout,
-        first_token=stops.first_token_timeout,
-        stall=stops.stall_timeout,
-    )

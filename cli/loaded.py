@@ -96,7 +96,7 @@ def load(
     weights = _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
     done = clock()
     recommended = recommendations(weights.recommended_sampling, console)
-    resolved = resolved.with_model(_names(engine.model, path), recommended)
+    resolved = resolved.with_model(names_of(engine.model, path), recommended)
     engine = resolved.engine
     return Loaded(
         weights=weights,
@@ -104,7 +104,7 @@ def load(
         load_seconds=done - began,
         at=done,
         threads=engine.threads or default_threads(),
-        context_limit=context_limit(engine.ctx_size, weights.trained_context, console),
+        context_limit=context_limit(engine.ctx_size, weights.trained_context),
     )
 
 
@@ -152,21 +152,25 @@ def recommendations(texts: Mapping[str, str], console: Console) -> dict[str, obj
     return found
 
 
-def _names(reference: str | None, path: Path | None) -> list[str]:
+def names_of(reference: str | None, path: Path | None) -> list[str]:
     """What a table of the config file may call the model."""
     known = [reference, path and str(path), path and path.name, path and path.stem]
     return [name for name in known if name]
 
 
-def context_limit(asked: int | None, trained: int, console: Console) -> int:
+def context_limit(asked: int | None, trained: int) -> int:
     """The most tokens: what was asked for, else what the model was trained for, within reason."""
     if asked is None:
         return min(trained or DEFAULT_CONTEXT, DEFAULT_CONTEXT)
     if asked == 0:
         return trained or DEFAULT_CONTEXT
-    if trained and asked > trained:
+    return asked
+
+
+def warn_beyond_training(asked: int | None, trained: int, console: Console) -> None:
+    """Say it when the context is larger than what the model has seen."""
+    if asked is not None and 0 < trained < asked:
         console.warning(
             f"--ctx-size {asked} is more than the {trained} tokens the model was trained for: "
             "expect nonsense beyond them"
         )
-    return asked

@@ -10,7 +10,7 @@ from dataclasses import replace
 from nextok.backends.weights import Chain, Context, Weights
 from nextok.cli.console import Console
 from nextok.cli.delivery import Delivery
-from nextok.cli.loaded import Loaded
+from nextok.cli.loaded import Loaded, warn_beyond_training
 from nextok.cli.prompt import argument, written
 from nextok.cli.prompting import Prompt, PromptTokens
 from nextok.cli.report import RunFacts
@@ -61,6 +61,9 @@ class OneShot:
         tokens = prompt.tokens(loaded.weights, self._console)
         size = allocation(loaded, len(tokens.ids))
         model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)
+        warn_beyond_training(
+            loaded.engine.ctx_size, loaded.weights.trained_context, self._console
+        )  # fmt: skip
         sampling = drawn(loaded.resolved, loaded.weights)
         sampler = loaded.weights.sampler(
             sampling, context_size=loaded.context_limit, history=tokens.ids

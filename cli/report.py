@@ -111,16 +111,17 @@ def _rounded(value: float | None, digits: int = 4) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def _tokens(count: int) -> str:
-    return "1 token" if count == 1 else f"{count} tokens"
+def _tokens(count: int, kind: str = "") -> str:
+    return f"{count} {kind}token" if count == 1 else f"{count} {kind}tokens"
 
 
 def two_lines(facts: RunFacts, outcome: Outcome) -> tuple[str, str]:
     """For `--stats`."""
     finish, timings = outcome.finish, outcome.finish.timings
     ending = finish.reason.value if finish.stop is None else f"stop {finish.stop!r}"
+    prompt = _tokens(finish.prompt_tokens, "prompt ")
     counts = (
-        f"{facts.model} · {finish.prompt_tokens} prompt tokens ({finish.cached_tokens} cached) · "
+        f"{facts.model} · {prompt} ({finish.cached_tokens} cached) · "
         f"{_tokens(finish.completion_tokens)} · {ending} · seed {facts.sampling.seed}"
     )
     times = [f"load {facts.load_seconds:.2f} s", f"prefill {timings.prefill_seconds:.2f} s"]

@@ -34,7 +34,7 @@ def show(invocation: Invocation) -> int:
     facts = model_facts(
         first_part(path), type_k=engine.cache_type_k, type_v=engine.cache_type_v
     )  # fmt: skip
-    context = context_limit(engine.ctx_size, facts.context_tokens or 0, invocation.console)
+    context = context_limit(engine.ctx_size, facts.context_tokens or 0)
     if resolved.output.json:
         texts = {key: str(value) for key, value in facts.sampling.items()}
         sampling = recommendations(texts, invocation.console)

@@ -15,9 +15,9 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
 from nextok.generation.abort import Abort
 from nextok.generation.finish import FinishReason
@@ -35,15 +35,6 @@ FAREWELL = 0.4
 
 _STOP, _LOOK_AGAIN = b"\0", b"\xff"
 """Words of the wake-up pipe that are no signal's number."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deadlines:
-    """Seconds; the first two from process start, the last of engine time. None: no limit."""
-
-    total: float | None = None
-    first_token: float | None = None
-    stall: float | None = None
 
 
 class Watcher:

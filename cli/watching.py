@@ -6,9 +6,10 @@ import contextlib
 import time
 from collections.abc import Iterator
 
+from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
 from nextok.cli.status import Status
-from nextok.cli.watcher import Deadlines, Watcher
+from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort, Aborted
 
 

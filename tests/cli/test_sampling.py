@@ -229,7 +229,7 @@ def test_a_recommendation_out_of_range_is_ignored_and_said(ask: Ask, scripted: B
     answered.check_line("warning", "--temp", "-1")
 
 
-@pytest.mark.parametrize("fault", ["nan", "first", "-inf"])
+@pytest.mark.parametrize("fault", ["nan", "first", "next", "-inf"])
 @pytest.mark.parametrize("temperature", ["0", "0.8"])
 def test_logits_that_are_no_numbers_end_it_after_what_was_said(
     ask: Ask, scripted: Build, fault: str, temperature: str
