@@ -44,6 +44,8 @@ class Fault:
     stall: float = 0.0
     """Seconds of silence, before anything or after `stall_after` bytes."""
     stall_after: int | None = None
+    until: threading.Event | None = None
+    """Be silent until this is set, and not for `stall` seconds."""
     ignore_range: bool = False
     shift_range: int = 0
     """Serve a piece that begins so many bytes later than asked."""
@@ -356,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
                 end = min(end, pause)
             elif self.hit.sent == pause:
                 self.wfile.flush()
-                time.sleep(fault.stall)
+                fault.until.wait(60) if fault.until else time.sleep(fault.stall)
             piece = data[self.hit.sent : end]
             self.wfile.write(piece)
             self.hit.sent += len(piece)

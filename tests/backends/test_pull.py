@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -344,18 +345,24 @@ def test_a_killed_process_loses_nothing(repo: Any, python: Python, cache_root: P
 
 
 def test_three_processes_and_one_body(repo: Any, python: Python) -> None:
-    repo.fault("GET /cdn/", stall=3.0, stall_after=500_000)
-    first = python(PULL, REPO, HF_HUB_OFFLINE="0")
+    second_waits = threading.Event()
+    repo.fault("GET /cdn/", until=second_waits, stall_after=500_000)
+    patient = {"HF_HUB_OFFLINE": "0", "HF_HUB_DOWNLOAD_TIMEOUT": "60"}
+    first = python(PULL, REPO, **patient)
     wait_for(lambda: bool(repo.hits("GET /cdn/")))
-    second = python(PULL, REPO, HF_HUB_OFFLINE="0")
-    third = python(THEIRS, REPO, Q4, HF_HUB_OFFLINE="0")
+    second = python(PULL, REPO, **patient)
+    third = python(THEIRS, REPO, Q4, **patient)
+    assert second.stderr is not None
+    said = second.stderr.readline()
+    while "waiting" not in said:
+        said = second.stderr.readline()
+    assert "another process" in said
+    second_waits.set()
     paths = set()
     for process in (first, second, third):
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         paths.add(out.strip())
-        if process is second:
-            assert "waiting" in err and "another process" in err
     assert len(paths) == 1 and Path(paths.pop()).read_bytes() == DATA
     assert bodies(repo) == [(None, len(DATA))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,7 +110,6 @@ def test_every_command_has_its_page(nextok: Run, command: str) -> None:
          'together ("my model")'),
         (["info", "x"], "`nextok info` takes no words, only options: 'x'"),
         (["hi", "-p", "hi"], "the prompt is given twice, with -p and as an argument: choose one"),
-        (["hi", "--json", "--jsonl"], "--json and --jsonl exclude each other: choose one"),
         (["hi", "--top-p", "2"], "--top-p must be a number from 0 to 1, not '2'"),
         (["\x1b[31m", "--\x1b"], "there is no option --␛"),
     ],
@@ -117,6 +117,17 @@ def test_every_command_has_its_page(nextok: Run, command: str) -> None:
 def test_a_usage_error_is_one_line(nextok: Run, argv: list[str], message: str) -> None:
     ran = nextok(*argv)
     assert (ran.code, ran.out, ran.err) == (2, "", f"nextok: error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["hi", "--json", "--temp", "999"], ["--jsonl", "--nonsense"], ["--json", "--jsonl", "x"]],
+)
+def test_who_asks_for_json_gets_failures_in_it_too(nextok: Run, argv: list[str]) -> None:
+    ran = nextok(*argv)
+    failure = json.loads(ran.out)
+    assert (ran.code, failure["code"]) == (2, 2)
+    assert ran.err == f"nextok: error: {failure['error']}\n"
 
 
 @pytest.mark.parametrize("argv", [["in"], ["--", "inf"], ["inf", "o"], ["inf "], ["-p", "inf"]])

@@ -80,3 +80,14 @@ def test_a_terminal_gets_a_table(
     page = str(pexpect.run(f"{SCRIPT} config", encoding="utf-8"))
     assert "setting" in page and "built in" in page and "config file: " in page
     assert ("\x1b" in page) is colored
+
+
+def test_what_the_model_recommends_is_among_the_values(
+    nextok: Run, scripted: Callable[..., Path]
+) -> None:
+    model = scripted(["x"], stem="advice", meta={"general.sampling.temp": 0.25})
+    settings = json.loads(nextok("config", "--json", "-m", str(model)).out)["settings"]
+    assert settings["temp"] == {"value": 0.25, "origin": "model"}
+    assert settings["top-k"]["origin"] == "built in"
+    asked = json.loads(nextok("config", "--json", "-m", str(model), "--temp", "1").out)["settings"]
+    assert asked["temp"] == {"value": 1.0, "origin": "flag"}

@@ -322,3 +322,57 @@ def test_nothing_is_said_at_exit(emoji_gguf: Path) -> None:
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+SECOND = """
+import signal, sys, time
+from nextok.cli import watcher
+from nextok.cli.deadlines import Deadlines
+from nextok.generation.abort import Abort
+watcher.GRACE = watcher.EARLY_GRACE = 600.0  # the first signal alone ends nothing
+watching = watcher.Watcher(Abort(), Deadlines(), started=0.0, clock=time.monotonic,
+                           last_words=lambda reason: None)
+watching.start()
+print("ready", flush=True)
+while not watching.signal_number: time.sleep(0.01)
+print("once", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_second_interrupt_leaves_at_once() -> None:
+    process = subprocess.Popen([sys.executable, "-c", SECOND], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == b"once\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=HANG) == -signal.SIGINT
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("arguments", [("-m", "/nowhere.gguf", "hi"), ("--temp", "x", "hi")])
+def test_nothing_but_the_error_is_said_at_a_failure(arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-X", "dev", NEXTOK, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert done.stderr.decode().count("\n") == 1
+    assert done.stderr.startswith(b"nextok: error: ")
+
+
+def test_nothing_is_said_at_an_interrupt(loop_gguf: Path) -> None:
+    python = [sys.executable, "-W", "error", "-X", "dev", NEXTOK]
+    process = subprocess.Popen(
+        [*python, "-t", "1", "-m", str(loop_gguf), *ENDLESS],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_for_text(process)
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process)
+    assert (code, err) == (-signal.SIGINT, "")

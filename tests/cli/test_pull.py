@@ -203,8 +203,8 @@ def test_several_models_are_a_table(ask: Ask, emoji: Any, emoji_gguf: Path) -> N
 
 def test_a_download_is_no_part_of_the_timeout(ask: Ask, emoji: Any) -> None:
     """A body that takes longer than the whole run may, and a run that still answers."""
-    emoji.fault("GET /cdn/", stall=4.0)
-    answered = ask("--pull", "-q", "--timeout", "3", "-m", REF, "hi")
+    emoji.fault("GET /cdn/", stall=8.0)
+    answered = ask("--pull", "-q", "--timeout", "7", "-m", REF, "hi")
     assert (answered.code, answered.out) == (0, ANSWER)
 
 
