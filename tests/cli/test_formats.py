@@ -128,7 +128,9 @@ def test_a_failure_before_the_first_token_is_an_object_too(ask: Ask, loop_gguf: 
 
 
 def test_json_and_jsonl_exclude_each_other(ask: Ask) -> None:
-    ask("-m", "toy", "--json", "--jsonl", "hi").check_failed(2, "--json", "--jsonl")
+    answered = ask("-m", "toy", "--json", "--jsonl", "hi")
+    assert (answered.code, answered.object["code"]) == (2, 2)
+    answered.check_line("error", "--json", "--jsonl")
 
 
 def test_what_the_terminal_would_obey_is_escaped_in_json(ask: Ask, esc_gguf: Path) -> None:
