@@ -62,6 +62,9 @@ class ToyTokenizer:
     def is_control(self, token: int) -> bool:
         return token >= BEGIN
 
+    def longest_piece(self) -> int:
+        return len("<|begin|>")
+
     def special_text(self, name: str) -> str:
         return {"bos": "<|begin|>", "eos": "<|end|>"}[name]
 

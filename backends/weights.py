@@ -55,6 +55,9 @@ class LoadedTokenizer(Tokenizer, Protocol):
 
     def __len__(self) -> int: ...
 
+    def longest_piece(self) -> int:
+        """Bytes of the longest token's text. May take a walk over the vocabulary."""
+
     def special_text(self, name: str) -> str:
         """The text of the `bos` or `eos` token; empty if there is none."""
 

@@ -6,6 +6,8 @@ describes (`nextok.cli.surface`) is for shells that complete and is imported for
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import io
 import os
@@ -122,7 +124,8 @@ class _Run:
         if self._wants_json and not self._start.stdout_closed:
             from nextok.cli.answer import json_text
 
-            print(json_text({"error": describe(error), "code": code}), flush=True)
+            with contextlib.suppress(OSError):  # it may be what failed
+                print(json_text({"error": describe(error), "code": code}), flush=True)
         self._console.error(describe(error))
         return code
 
@@ -133,6 +136,8 @@ def describe(error: BaseException) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory"
+    if isinstance(error, OSError) and error.errno == errno.EMFILE:
+        return "too many open files: raise the limit (ulimit -n)"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'cannot write'}: {error.strerror}"
     what = f"{type(error).__name__}: {error}".rstrip(": ")

@@ -44,6 +44,8 @@ def let_interrupts_kill() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A mask that blocks them is inherited too, by accident: nobody could end us then.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 
 
 def open_closed_streams() -> frozenset[int]:
@@ -80,7 +82,7 @@ def _unwritten(error: Exception) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if isinstance(error, BrokenPipeError):
         return 128 + signal.SIGPIPE
-    return _say(f"cannot write to standard output: {error}", 1)
+    return _say(f"cannot write to standard output: {_why(error)}", 1)
 
 
 def _is_open(number: int) -> bool:
@@ -99,6 +101,10 @@ def _print_version() -> int:
     except OSError as error:
         return _unwritten(error)
     return 0
+
+
+def _why(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _say(message: str, code: int) -> int:

@@ -60,7 +60,7 @@ class _Generation:
         self._abort = Abort()
         self._status = Status(self._console, time.monotonic)
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
-        self._trace = Trace(self._output.trace, self._console) if self._output.trace else None
+        self._trace = self._opened_trace()
         self._watcher = Watcher(
             self._abort,
             deadlines(invocation.resolved.stops),
@@ -154,6 +154,15 @@ class _Generation:
         """Seconds from process start; of a JSON object, until it is about to be written."""
         at = self._stdout.first_write_at
         return (time.monotonic() if at is None else at) - self._invocation.start.at
+
+    def _opened_trace(self) -> Trace | None:
+        if self._output.trace is None:
+            return None
+        resolved = self._invocation.resolved
+        model, prompt = resolved.engine.model or "", resolved.prompt
+        inputs = (model, resolved.config.aliases.get(model, ""), resolved.config.path)
+        named = (*prompt.file, prompt.messages or "", prompt.chat_template or "")
+        return Trace(self._output.trace, self._console, filter(None, (*inputs, *named)))
 
     @cached_property
     def _delivery(self) -> Delivery:

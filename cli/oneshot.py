@@ -58,7 +58,7 @@ class OneShot:
     def run(self, prompt: Prompt) -> None:
         """Deliver one answer. Raises NextokError and ReaderGone."""
         loaded = self._loaded
-        tokens = prompt.tokens(loaded.weights, self._console)
+        tokens = prompt.tokens(loaded.weights, self._console, limit=loaded.context_limit)
         size = allocation(loaded, len(tokens.ids))
         model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)
         warn_beyond_training(

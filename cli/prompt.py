@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from nextok.cli.settings import PromptSettings
 from nextok.cli.stdin import is_readable, read_all
@@ -109,9 +108,14 @@ def unescape(text: str) -> str:
 
 def _file(name: str) -> bytes:
     try:
-        return Path(name).expanduser().read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+        descriptor = os.open(os.path.expanduser(name), os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot read {name}: {why}") from error
+    try:
+        return read_all(descriptor, name=name)
+    finally:
+        os.close(descriptor)
 
 
 def _blank_line(text: str) -> str:
@@ -137,7 +141,13 @@ def _decode(data: bytes, origin: str, encoding: str) -> str:
     if encoding == "utf-8" and data.startswith(_UTF16_MARKS):
         raise UsageError(f"{origin} is UTF-16: add --encoding utf-16")
     try:
-        return data.decode(encoding).removeprefix("\N{BYTE ORDER MARK}")
+        text = data.decode(encoding).removeprefix("\N{BYTE ORDER MARK}")
+        text.encode("utf-8")
+        return text
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{origin} holds half a character (a surrogate) as {encoding}: character {error.start}"
+        ) from error
     except LookupError:
         raise UsageError(f"unknown encoding {encoding}: utf-8, utf-16, latin-1, …") from None
     except UnicodeDecodeError as error:

@@ -9,11 +9,14 @@ from nextok.backends.weights import Weights
 from nextok.cli.console import Console
 from nextok.cli.prompt import PromptReader, argument
 from nextok.cli.settings import PromptSettings
-from nextok.generation.errors import UsageError
+from nextok.generation.errors import ContextError, UsageError
 from nextok.generation.message import Message
 
 #: The names under which chat templates take the switch for reasoning.
 _REASONING_SWITCHES = ("enable_thinking", "thinking")
+
+#: Bytes. Only a text with so many for each token of the context is worth a closer look.
+_LONG_TOKEN = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +44,16 @@ class Prompt:
     template: str | None = None
     """Source of the template that overrides the model's own."""
 
-    def tokens(self, weights: Weights, console: Console) -> PromptTokens:
-        """The tokens for this model. Raises TemplateError; says it when there is no template."""
+    def tokens(
+        self, weights: Weights, console: Console, *, limit: int | None = None
+    ) -> PromptTokens:
+        """The tokens for this model. Says it when there is no template.
+
+        limit: the context's size. Raises TemplateError, and ContextError for a prompt that cannot
+        fit in it, before the time it takes to tokenise it.
+        """
+        if limit is not None:
+            self._check_plausible(weights, limit)
         source = self.template if self.template is not None else weights.chat_template
         if self.settings.raw:
             return self._raw(weights, self.text)
@@ -53,6 +64,19 @@ class Prompt:
             )
             return self._raw(weights, "\n\n".join(one.content for one in self.messages))
         return self._chat(weights, source)
+
+    def _check_plausible(self, weights: Weights, limit: int) -> None:
+        """The longest token bounds how few tokens a text can have."""
+        texts = (self.text, *(message.content for message in self.messages))
+        size = sum(len(text.encode("utf-8", errors="replace")) for text in texts)
+        if size < limit * _LONG_TOKEN:
+            return
+        fewest = size // weights.tokenizer.longest_piece()
+        if fewest >= limit:
+            raise ContextError(
+                f"the prompt has more than {fewest} tokens and the context holds {limit}, "
+                "answer included: shorten it or raise --ctx-size"
+            )
 
     def _raw(self, weights: Weights, text: str) -> PromptTokens:
         from nextok.backends.prompt_tokens import raw_tokens
@@ -93,6 +117,10 @@ def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
     if settings.raw and (settings.messages or settings.system):
         flag = "--messages" if settings.messages else "--system"
         raise UsageError(f"{flag} needs a chat template: leave out --raw")
+    if settings.special and not settings.raw:
+        raise UsageError("--special goes with --raw: a chat template has its own control tokens")
+    if settings.raw and settings.chat_template:
+        raise UsageError("--chat-template goes without --raw, which uses no template")
     reader = PromptReader(settings, console.warning)
     prefill = argument(settings.prefill or "", "--prefill", settings.encoding)
     if settings.raw:

@@ -7,8 +7,13 @@ import select
 import stat
 from collections.abc import Callable
 
+from nextok.generation.errors import UsageError
+
 SILENCE = 2.0
 """Seconds after which a silent pipe deserves a hint."""
+
+MOST_BYTES = 1 << 26
+"""Of a prompt or a conversation: more than any context holds, and less than any memory."""
 
 
 def is_readable(descriptor: int = 0) -> bool:
@@ -20,13 +25,34 @@ def is_readable(descriptor: int = 0) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
-def read_all(descriptor: int = 0, *, when_silent: Callable[[], None] | None = None) -> bytes:
-    """Everything up to the end. `when_silent` is called if nothing comes for a while."""
+def read_all(
+    descriptor: int = 0,
+    *,
+    name: str = "standard input",
+    when_silent: Callable[[], None] | None = None,
+) -> bytes:
+    """Everything up to the end. `when_silent` is called if nothing comes for a while.
+
+    UsageError if it cannot be read, or does not end within reason.
+    """
     if when_silent is not None:
         ready, _, _ = select.select([descriptor], [], [], SILENCE)
         if not ready:
             when_silent()
-    parts = []
-    while part := os.read(descriptor, 1 << 16):
+    parts, size = [], 0
+    while part := _read(descriptor, name):
         parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise UsageError(f"{name} holds more than {MOST_BYTES >> 20} MiB: no prompt is so long")
     return b"".join(parts)
+
+
+def _read(descriptor: int, name: str) -> bytes:
+    while True:
+        try:
+            return os.read(descriptor, 1 << 16)
+        except BlockingIOError:  # somebody made the pipe non-blocking
+            select.select([descriptor], [], [])
+        except OSError as error:
+            raise UsageError(f"cannot read {name}: {error.strerror}") from error

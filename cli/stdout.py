@@ -14,7 +14,7 @@ from nextok.cli.console import visible
 from nextok.generation.errors import OutputError
 
 
-class ReaderGone(Exception):
+class ReaderGone(BrokenPipeError):
     """The pipe's other end is closed. Nobody is there to be told."""
 
 

@@ -2,38 +2,67 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import stat
+from collections.abc import Iterable
 
 from nextok.cli.console import Console
-from nextok.generation.errors import OutputError
+from nextok.generation.errors import OutputError, UsageError
 
 
 class Trace:
     """An open file. A full disk ends the trace with a warning, not the answer."""
 
-    def __init__(self, path: str, console: Console) -> None:
-        """OutputError if the file cannot be written."""
+    def __init__(self, path: str, console: Console, inputs: Iterable[str]) -> None:
+        """inputs: files this run reads, which the trace must not overwrite.
+
+        OutputError if the file cannot be written, UsageError if it is one of the inputs.
+        """
+        if path == "-":
+            raise UsageError("--trace needs a file: --jsonl writes these lines to standard output")
         self._console = console
         self._path = path
+        self._descriptor = self._open(os.path.expanduser(path))
+        self._is_fresh = False
+        if any(os.path.samestat(os.fstat(self._descriptor), one) for one in _stats(inputs)):
+            self.close()
+            raise UsageError(f"--trace {path} is a file that this run reads: name another one")
+
+    def _open(self, path: str) -> int:
+        # Without O_NONBLOCK, opening a pipe that nobody reads would wait for ever.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            self._file = Path(path).expanduser().open("w", encoding="utf-8")
+            descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise OutputError(f"cannot write the trace to {path}: {error.strerror}") from error
+        os.set_blocking(descriptor, True)
+        return descriptor
 
     def line(self, text: str) -> None:
-        """One line, on disk when this returns."""
-        if self._file.closed:
+        """One line, on disk when this returns. The first takes the place of what was there."""
+        if self._descriptor < 0:
             return
         try:
-            self._file.write(text + "\n")
-            self._file.flush()
+            if not self._is_fresh and stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                os.ftruncate(self._descriptor, 0)
+            self._is_fresh = True
+            data = memoryview(text.encode("utf-8", errors="replace") + b"\n")
+            while data:
+                data = data[os.write(self._descriptor, data) :]
         except OSError as error:
             self._console.warning(f"the trace in {self._path} ends here: {error.strerror}")
             self.close()
 
     def close(self) -> None:
-        """Whatever is not written by now is lost, silently."""
+        """What is not written by now is not written."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _stats(paths: Iterable[str]) -> Iterable[os.stat_result]:
+    for path in paths:
         try:
-            self._file.close()
-        except OSError:
-            return
+            yield os.stat(os.path.expanduser(path))
+        except (OSError, ValueError):
+            continue

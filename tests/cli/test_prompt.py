@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -346,3 +349,52 @@ def test_whether_to_reason_reaches_the_template(ask: Ask, file: Files) -> None:
     name = file(b"{{ enable_thinking is defined and enable_thinking }}")
     for flags, said in (((), b"False"), (("--reasoning", "on"), b"True")):
         assert ask("render", "-m", "toy", "--chat-template", name, *flags, "hi").out == said
+
+
+def test_a_slow_writer_on_a_non_blocking_pipe(emoji_gguf: Path) -> None:
+    script = Path(sys.executable).with_name("nextok")
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    process = subprocess.Popen(
+        [script, "render", "--raw", "-m", emoji_gguf], stdin=reading, stdout=subprocess.PIPE
+    )
+    os.close(reading)
+    os.write(writing, b"first ")
+    time.sleep(0.5)
+    os.write(writing, b"second")
+    os.close(writing)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, b"first second")
+
+
+@pytest.mark.parametrize("command", ["render", "tokens"])
+def test_a_reader_that_is_gone_ends_a_command_silently(emoji_gguf: Path, command: str) -> None:
+    script = Path(sys.executable).with_name("nextok")
+    shell = f"{script} {command} -m {emoji_gguf} hey | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == (b"141\n", b"")
+
+
+def test_a_prompt_without_end_is_refused(ask: Ask) -> None:
+    ask("-m", "toy", "-f", "/dev/zero", "hi").check_failed(2, "/dev/zero", "64 MiB")
+
+
+def test_a_prompt_that_cannot_fit_is_refused_before_it_is_tokenised(
+    ask: Ask, emoji_gguf: Path, tmp_path: Path
+) -> None:
+    """One long word takes a tokenizer of this kind minutes."""
+    prompt = tmp_path / "long"
+    prompt.write_text("x" * 3_000_000)
+    ask("-m", emoji_gguf, "-f", prompt).check_failed(3, "4096", "--ctx-size")
+
+
+def test_half_characters_are_refused(ask: Ask, tmp_path: Path) -> None:
+    prompt = tmp_path / "half"
+    prompt.write_bytes(b"a\\ud800b")
+    asked = ask("render", "--raw", "-m", "toy", "-f", prompt, "--encoding", "unicode_escape")
+    asked.check_failed(2, "surrogate")
+
+
+def test_flags_that_would_be_ignored_are_refused(ask: Ask) -> None:
+    ask("-m", "toy", "--special", "hi").check_failed(2, "--special", "--raw")
+    ask("-m", "toy", "--raw", "--chat-template", "chatml", "x").check_failed(2, "--raw")

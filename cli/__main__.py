@@ -1,0 +1,7 @@
+"""`python -m nextok.cli`."""
+
+import sys
+
+from nextok.cli.entry import main
+
+sys.exit(main())
