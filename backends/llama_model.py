@@ -10,7 +10,7 @@ from nextok.backends.llama_batch import LlamaBatch
 from nextok.backends.llama_cache import LlamaCache, LlamaMemory
 from nextok.backends.llama_library import library, log
 from nextok.backends.llama_numbers import holds_nan
-from nextok.backends.weights import ContextOptions
+from nextok.backends.options import ContextOptions
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import EngineError
 from nextok.generation.model import Cache, Chunk

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nextok.backends.llama_library import library, log, supports_gpu
-from nextok.backends.llama_model import LlamaModel
-from nextok.backends.llama_sampler import LlamaSampler
 from nextok.backends.llama_tokenizer import LlamaTokenizer
 from nextok.backends.memory import available_bytes
+from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.recommended_sampling import recommended_sampling
-from nextok.backends.weights import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
 from nextok.generation.errors import ModelError
-from nextok.generation.reasoning import STYLES
-from nextok.generation.sampling import Sampling
 
 _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
     (False, False): 0,
@@ -27,6 +24,13 @@ _LOAD_MODES = {  # (mmap, mlock): llama.h, enum llama_load_mode
 
 #: llama.h, enum llama_ftype: Q4_0, Q4_1, Q8_0.
 _EXACT_FILE_TYPES = frozenset((2, 3, 7))
+
+
+# What is made from weights is imported when they are there: it is not needed to load them.
+if TYPE_CHECKING:
+    from nextok.backends.llama_model import LlamaModel
+    from nextok.backends.llama_sampler import LlamaSampler
+    from nextok.generation.sampling import Sampling
 
 
 class LlamaWeights:
@@ -98,6 +102,8 @@ class LlamaWeights:
 
     def open(self, options: ContextOptions, abort: Abort) -> LlamaModel:
         """A context over these weights. EngineError when memory is too small for it."""
+        from nextok.backends.llama_model import LlamaModel
+
         llama = self._llama
         self._check_memory(options)
         recurrent = (
@@ -115,6 +121,8 @@ class LlamaWeights:
         self, sampling: Sampling, *, context_size: int, history: Sequence[int]
     ) -> LlamaSampler:
         """The native chain for these settings."""
+        from nextok.backends.llama_sampler import LlamaSampler
+
         return LlamaSampler(self.tokenizer, sampling, context_size=context_size, history=history)
 
     def close(self) -> None:
@@ -143,6 +151,8 @@ class LlamaWeights:
 
     def _spell_out_reasoning_tags(self) -> None:
         """Where a model fences its reasoning with control tokens, the text must show them."""
+        from nextok.generation.reasoning import STYLES
+
         for style in STYLES:
             opening = self.tokenizer.encode(style.opening, special=True)
             if any(map(self.tokenizer.is_control, opening)):

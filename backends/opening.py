@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from nextok.backends.options import LoadOptions
 from nextok.backends.seen_files import SeenFiles
 from nextok.backends.split_files import first_part
-from nextok.backends.weights import LoadOptions, Weights
 from nextok.generation.abort import Abort
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
 
 
 def open_weights(

@@ -11,7 +11,7 @@ import struct
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from nextok.backends.weights import ContextOptions
+from nextok.backends.options import ContextOptions
 from nextok.generation.abort import Abort
 from nextok.generation.errors import EngineError
 from nextok.generation.model import Cache, Chunk

@@ -81,7 +81,7 @@ def _cpu() -> str:
 def main(path: Path) -> None:
     """The child: everything a generation does to a file, once."""
     from nextok.backends.llama_weights import LlamaWeights
-    from nextok.backends.weights import ContextOptions, LoadOptions
+    from nextok.backends.options import ContextOptions, LoadOptions
     from nextok.generation.abort import Abort
 
     abort = Abort()

@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from nextok.backends.options import ContextOptions
 from nextok.generation.abort import Abort
 from nextok.generation.model import Model, Sampler, Tokenizer
 from nextok.generation.sampling import Sampling
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadOptions:
-    """How weights are brought into memory."""
-
-    gpu_layers: int = -1
-    """Layers to offload; -1 all. Without GPU support nothing is offloaded."""
-    mmap: bool = True
-    mlock: bool = False
-    vocabulary_only: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContextOptions:
-    """What a context is made for. Sizes in tokens."""
-
-    context_size: int
-    sequences: int = 1
-    threads: int = 1
-    batch_size: int = 512
-    ubatch_size: int = 512
-    flash_attention: str = "auto"
-    cache_type_k: str = "f16"
-    cache_type_v: str = "f16"
 
 
 class Context(Model, Protocol):

@@ -12,13 +12,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nextok.backends.folders import config_file
 from nextok.cli.commands import COMMANDS, CommandName, find
 from nextok.cli.flag_table import BY_WORD
 from nextok.cli.flags import Flag
 from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
 
-LOCATION_VARIABLE = "NEXTOK_CONFIG"
 _TABLES = ("defaults", "commands", "models", "aliases")
 
 Values = Mapping[str, object]
@@ -37,18 +37,7 @@ class ConfigFile:
 
 def config_path(environ: Mapping[str, str]) -> str:
     """Where the file is, or would be."""
-    named = environ.get(LOCATION_VARIABLE)
-    if named:
-        return os.path.abspath(os.path.expanduser(named))
-    if sys.platform == "darwin":
-        # platformdirs costs 10 ms a start, and on Linux its rule is this one line.
-        import platformdirs
-
-        return os.path.join(platformdirs.user_config_dir("nextok"), "config.toml")
-    base = environ.get("XDG_CONFIG_HOME", "")
-    if not base.strip():
-        base = os.path.expanduser("~/.config")
-    return os.path.join(base, "nextok", "config.toml")
+    return str(config_file(environ))
 
 
 def read_config(path: str) -> ConfigFile:

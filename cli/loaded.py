@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nextok.backends.folders import state_folder
 from nextok.backends.opening import open_weights
+from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.seen_files import SeenFiles
 from nextok.backends.threads import default_threads
-from nextok.backends.weights import ContextOptions, LoadOptions, Weights
 from nextok.cli.console import Console
 from nextok.cli.finding import Finder, Surroundings
 from nextok.cli.flag_table import BY_WORD
@@ -19,6 +20,9 @@ from nextok.cli.settings import EngineSettings
 from nextok.cli.status import Status
 from nextok.generation.abort import Abort
 from nextok.generation.errors import UsageError
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
 
 DEFAULT_CONTEXT = 8192
 """Tokens. A model trained for more would take more memory than most conversations need."""

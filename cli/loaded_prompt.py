@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
-from nextok.backends.weights import Weights
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import load
 from nextok.cli.prompting import PromptTokens, read_prompt
@@ -13,6 +13,9 @@ from nextok.cli.status import Status
 from nextok.cli.stdout import Stdout
 from nextok.cli.watching import watching
 from nextok.generation.abort import Abort
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
 
 
 def load_prompt(invocation: Invocation) -> tuple[PromptTokens, Weights]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from nextok.backends.weights import Weights
 from nextok.cli.console import Console
 from nextok.cli.prompt import PromptReader, argument
 from nextok.cli.settings import PromptSettings
 from nextok.generation.errors import ContextError, UsageError
 from nextok.generation.message import Message
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
 
 #: The names under which chat templates take the switch for reasoning.
 _REASONING_SWITCHES = ("enable_thinking", "thinking")

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from nextok.backends.llama_weights import LlamaWeights
+from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.toy import Toy
-from nextok.backends.weights import Context, ContextOptions, LoadOptions, Weights
+from nextok.backends.weights import Context, Weights
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import EngineError
 from nextok.generation.finish import FinishReason

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nextok.backends.llama_weights import LlamaWeights
-from nextok.backends.weights import LoadOptions
+from nextok.backends.options import LoadOptions
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import ModelError
 from nextok.generation.finish import FinishReason

@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency, chisquare
 
 from nextok.backends.llama_sampler import LlamaSampler
 from nextok.backends.llama_weights import LlamaWeights
-from nextok.backends.weights import ContextOptions, LoadOptions
+from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
 from nextok.generation.model import Logits, Sampler
 from nextok.generation.nucleus import NucleusSampler, nucleus, softmax

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nextok.backends.llama_weights import LlamaWeights
-from nextok.backends.weights import ContextOptions, LoadOptions
+from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
 from nextok.generation.events import Event, Prefill, Token
 from nextok.generation.loop import Job

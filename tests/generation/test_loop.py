@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from nextok.backends.options import ContextOptions
 from nextok.backends.toy import END, Toy, ToyModel
-from nextok.backends.weights import ContextOptions
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import ContextError, EngineError
 from nextok.generation.events import Event, Finish, Prefill, Step, Token
