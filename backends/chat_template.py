@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from nextok.backends.template_limits import MAX_SIZE, Allowance, Exhausted
 from nextok.generation.errors import TemplateError
-from nextok.generation.message import Message
+from nextok.generation.message import SURROGATE, Message
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -78,7 +78,7 @@ class ChatTemplate:
         }
         try:
             with sandbox.allowance.enforced():
-                return _bounded(template, values)
+                return _checked(_bounded(template, values))
         except (Exception, Exhausted) as error:
             raise _explained(error, template) from None
 
@@ -92,10 +92,8 @@ class ChatTemplate:
             with sandbox.allowance.enforced(lines=False) if long else nullcontext():
                 return sandbox, sandbox.from_string(self.source)
         except (Exception, Exhausted) as error:
-            line = getattr(error, "lineno", None)
-            place = f" in line {line}" if isinstance(line, int) else ""
             raise TemplateError(
-                f"the chat template is broken{place}: {_words(error)} "
+                f"the chat template is broken{_broken(error)} "
                 "(--chat-template takes another, --raw needs none)"
             ) from None
 
@@ -115,6 +113,25 @@ def _bounded(template: Template, values: dict[str, object]) -> str:
         if length > MAX_SIZE:
             raise Exhausted(f"writes more than {MAX_SIZE:,} characters")
     return "".join(pieces)
+
+
+def _checked(text: str) -> str:
+    """The text, if it is Unicode: half a surrogate pair would reach the model as "?"."""
+    found = SURROGATE.search(text)
+    if found:
+        raise ValueError(f"it writes half a surrogate pair (U+{ord(found[0]):04X}): no character")
+    return text
+
+
+def _broken(error: BaseException) -> str:
+    """Where and why a template does not compile."""
+    # Deep templates are too much for jinja's parser, or Python's, or its compiler.
+    deep = isinstance(error, SyntaxError) and "too many" in str(error)
+    if deep or isinstance(error, (RecursionError, MemoryError)):
+        return ": it is nested too deep, or an expression in it is too long"
+    # Of a SyntaxError the line is not the template's.
+    line = None if isinstance(error, SyntaxError) else getattr(error, "lineno", None)
+    return f"{f' in line {line}' if isinstance(line, int) else ''}: {_words(error)}"
 
 
 def _refuse(message: object = "") -> NoReturn:
@@ -140,7 +157,7 @@ def _line(traceback: TracebackType | None, template: Template) -> int | None:
 def _words(error: BaseException) -> str:
     """What an error says, on one line that is safe to show."""
     if isinstance(error, RecursionError):
-        return "it calls itself without end"
+        return "it calls itself without end, or what it makes is nested too deep"
     if isinstance(error, MemoryError):
         return "it uses more memory than there is"
     text = "".join(char if char.isprintable() else " " for char in str(error)[:1000])

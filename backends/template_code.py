@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2.compiler import CodeGenerator, Frame, operators
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 
@@ -51,6 +51,12 @@ class BoundedCode(CodeGenerator):
             self._made(super().visit_Getitem, node, frame)
         else:
             super().visit_Getitem(node, frame)
+
+    def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
+        """What is compared: the call lets the clock be read between two comparisons."""
+        self.write(f" {operators[node.op]} environment.printable(")
+        self.visit(node.expr, frame)
+        self.write(")")
 
     def _made(self, visit: Callable[..., None], node: nodes.Node, frame: Frame) -> None:
         self.write("environment.allowance.made(")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import thread_time
+from time import monotonic, thread_time
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -23,7 +23,10 @@ MAX_BYTES = 160 * 2**20
 """All that is made during one rendering, thrown away or not."""
 
 _STEPS_PER_LOOK = 16
-"""How often the clock is read: one step can take tens of milliseconds, a look takes none."""
+_SECONDS_PER_LOOK = 0.02
+"""How often the processor's clock is read, whichever comes first: it costs ten times what the
+wall clock does, and a single step can take long.
+"""
 
 Made = TypeVar("Made")
 
@@ -102,12 +105,13 @@ class Allowance:
 
     def _tracer(self, lines: bool) -> Callable[[FrameType, str, Any], Any]:
         steps, clock = 0, self._clock
-        deadline = clock() + MAX_SECONDS
+        deadline, next_look = clock() + MAX_SECONDS, monotonic() + _SECONDS_PER_LOOK
 
         def step(frame: FrameType, event: str, argument: Any) -> Any:
-            nonlocal steps
+            nonlocal steps, next_look
             steps += 1
-            if steps % _STEPS_PER_LOOK == 0:
+            if steps % _STEPS_PER_LOOK == 0 or monotonic() > next_look:
+                next_look = monotonic() + _SECONDS_PER_LOOK
                 if steps > MAX_STEPS:
                     raise Exhausted(f"does not end within {MAX_STEPS:,} steps")
                 if clock() > deadline:

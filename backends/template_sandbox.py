@@ -11,6 +11,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 from jinja2.ext import loopcontrols
@@ -20,11 +21,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 
 from nextok.backends.template_code import BoundedCode, GenerationTags
 from nextok.backends.template_limits import Allowance, Exhausted
-from nextok.backends.template_sizes import FILTER_SIZES, METHOD_SIZES
+from nextok.backends.template_sizes import FILTER_SIZES, METHOD_SIZES, pairs_of
 
 _MAX_BITS = 65_536
 _LONG_FIELD = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%(]*(?:\d{5}|\*)")
 _SCOPES = ("_loop_vars", "_block_vars")  # what jinja adds to each call inside a loop or block
+_UNSUPPORTED_METHODS = ("translate", "maketrans", "to_bytes", "from_bytes", "fromhex", "fromkeys")
 _UNSUPPORTED_FILTERS = ("random", "urlize", "wordwrap", "xmlattr", "pprint")
 
 
@@ -32,7 +34,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     """Jinja as chat templates know it. `allowance` is set anew for each rendering."""
 
     code_generator_class = BoundedCode
-    intercepted_binops = frozenset(["+", "*", "**", "%"])
+    intercepted_binops = frozenset(["+", "*", "**", "%", "//"])
 
     def __init__(self) -> None:
         self.allowance = Allowance()
@@ -52,6 +54,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )
         for name, function in self.filters.items():
             self.filters[name] = self._guarded(name, function)
+        for name, function in self.tests.items():
+            self.tests[name] = _in_python(function)
+        self.globals["dict"] = self._dict
 
     # What generated code calls.
 
@@ -85,6 +90,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902
         """A call of whatever: a macro, a method of a text, one of our functions."""
         owner = getattr(__obj, "__self__", None)
+        if owner is not None and getattr(__obj, "__name__", None) in _UNSUPPORTED_METHODS:
+            raise Exhausted(f"calls {__obj.__name__}, which no chat template needs")
         if isinstance(owner, (str, bytes, int)):
             named = {name: value for name, value in kwargs.items() if name not in _SCOPES}
             args = __self._check_method(owner, __obj.__name__, args, named)
@@ -111,8 +118,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self, owner: Any, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Any, ...]:
         """Expect what a method of a text would make; its arguments, iterators turned to lists."""
-        if name in ("translate", "to_bytes"):
-            raise Exhausted(f"calls {name}, which no chat template needs")
         if name == "join" and len(args) == 1:
             parts = list(args[0])
             self.allowance.expect(
@@ -146,7 +151,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
         return guarded
 
-    # Filters of our own.
+    # A global and filters of our own.
+
+    def _dict(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        """Keys can be chosen so that every two of them collide."""
+        if args and not isinstance(args[0], Mapping):
+            args = (list(args[0]), *args[1:])
+            pairs_of(args[0], args[0])
+        return dict(*args, **kwargs)
 
     def _tojson(
         self,
@@ -195,6 +207,13 @@ class BoundedFormatter(SandboxedFormatter):
             raise Exhausted("formats a field of more than 9,999 characters")
         self._sandbox.printable(value)
         return self._sandbox.allowance.made(super().format_field(value, format_spec))
+
+
+def _in_python(test: Any) -> Callable[..., Any]:
+    """A test whose call is a step: those that are C functions (operator.eq) would be none."""
+    if isinstance(test, FunctionType):
+        return test
+    return lambda *args: test(*args)
 
 
 def _check_number(operator: str, left: float, right: float) -> None:

@@ -6,12 +6,31 @@ wrong call fails here as it would there, with TypeError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nextok.backends.template_limits import Exhausted
 
+MAX_PAIRS = 2_000_000_000
+"""Comparisons that one operation may come to, at worst: a second, and nothing can stop it."""
+_MAX_DIGITS = 4_300
+"""Python's own limit; it has none for bases that are powers of two."""
 _LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+def pairs_of(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Refuse to compare each item with each; makes nothing itself."""
+    if len(one) * len(other) > MAX_PAIRS:
+        raise Exhausted(f"compares each of {len(one):,} things with each of {len(other):,}")
+    return 0
+
+
+def _searched_backwards(text: Any, part: Any, *span: object) -> int:
+    return pairs_of(text, part)
+
+
+def _stripped(text: Any, chars: Any = None) -> int:
+    return pairs_of(text, chars or "")
 
 
 def _padded(text: Any, width: int = 80, fill: object = " ") -> int:
@@ -37,6 +56,10 @@ def _lines(text: Any, keepends: bool = False) -> int:
     return 8 * sum(map(shown.count, _LINE_BREAKS))
 
 
+def _rsplit(text: Any, sep: Any = None, maxsplit: int = -1) -> int:
+    return pairs_of(text, sep or "") + _split(text, sep)
+
+
 METHOD_SIZES: dict[str, Callable[..., int]] = {
     "center": _padded,
     "ljust": _padded,
@@ -45,8 +68,14 @@ METHOD_SIZES: dict[str, Callable[..., int]] = {
     "replace": _replaced,
     "expandtabs": _expanded,
     "split": _split,
-    "rsplit": _split,
+    "rsplit": _rsplit,
     "splitlines": _lines,
+    "rfind": _searched_backwards,
+    "rindex": _searched_backwards,
+    "rpartition": _searched_backwards,
+    "strip": _stripped,
+    "lstrip": _stripped,
+    "rstrip": _stripped,
 }
 
 
@@ -61,6 +90,21 @@ def _indented(text: Any, width: int | str = 4, first: bool = False, blank: bool 
 
 def _listed(value: Any, *args: Any, **kwargs: Any) -> int:
     return 8 * len(value) if isinstance(value, str) else 0
+
+
+def _trimmed(value: Any, chars: str | None = None) -> int:
+    return pairs_of(str(value), chars or "")
+
+
+def _in_words(value: Any) -> int:
+    # A word is an object of some 60 bytes; those of one letter are many.
+    return 8 * (len(str(value)) // 2)
+
+
+def _parsed(value: Any, *args: Any, **kwargs: Any) -> int:
+    if isinstance(value, (str, bytes)) and len(value) > _MAX_DIGITS:
+        raise Exhausted(f"reads a number of more than {_MAX_DIGITS:,} digits")
+    return 0
 
 
 def _in_rows(value: Any, count: int, fill: object = None) -> int:
@@ -89,4 +133,8 @@ FILTER_SIZES: dict[str, Callable[..., int]] = {
     "slice": _in_rows,
     "round": _rounded,
     "sum": _summed,
+    "trim": _trimmed,
+    "title": _in_words,
+    "wordcount": _in_words,
+    "int": _parsed,
 }

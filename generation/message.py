@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from nextok.generation.errors import UsageError
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a pair that UTF-16 needs for one character: by itself it is none."""
 _ROLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 
 
@@ -54,7 +56,31 @@ def parse_messages(text: str) -> list[Message]:
         raise UsageError('the messages must be a JSON list, or an object with a list "messages"')
     if not entries:
         raise UsageError("the list of messages is empty")
-    return [_message(entry, f"messages[{index}]") for index, entry in enumerate(entries)]
+    messages = [_message(entry, f"messages[{index}]") for index, entry in enumerate(entries)]
+    if "\\u" in text or SURROGATE.search(text):
+        _refuse_surrogates(document)
+    return messages
+
+
+def _refuse_surrogates(document: object) -> None:
+    """UsageError that names the place; JSON can write what is no character."""
+    waiting = [("", document)]
+    while waiting:
+        where, value = waiting.pop()
+        if isinstance(value, dict):
+            parts = [(f"{where}.{key}".lstrip("."), one) for key, one in value.items()]
+            waiting += [("a name in " + (where or "the messages"), key) for key in value]
+            waiting += parts
+        elif isinstance(value, list):
+            waiting += [(f"{where or 'messages'}[{index}]", one) for index, one in enumerate(value)]
+        elif isinstance(value, str):
+            found = SURROGATE.search(value)
+            if found:
+                code = f"\\u{ord(found[0]):04x}"
+                raise UsageError(
+                    f"{where} has half a surrogate pair ({code}) at character {found.start() + 1}: "
+                    "write the character itself, or both halves"
+                )
 
 
 def _message(entry: object, where: str) -> Message:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -248,6 +249,22 @@ HOSTILE = {
     "nesting": "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
     "a long source": "{{ 1 }}" * 50_000,
     "a long sum": "{{ " + "+".join(["1"] * 16_000) + " }}",
+    "found from behind": "{% set x = 'a' * 4000000 %}"
+    "{{ x.rfind('ab' ~ 'a' * 2000000) or x.rsplit('ab' ~ 'a' * 2000000) }}",
+    "stripped": "{{ ('a' * 4000000).strip('b' * 2000000 ~ 'a') }}",
+    "trimmed": "{{ ('a' * 4000000) | trim('b' * 2000000 ~ 'a') }}",
+    "colliding keys": "{{ dict(range(0, 100000 * (2**61 - 1), 2**61 - 1) | batch(2)) | length }}",
+    "colliding fromkeys": "{{ {}.fromkeys(range(0, 100000 * (2**61 - 1), 2**61 - 1)) }}",
+    "a long number": "{{ ('f' * 7000000) | int(0, 16) % 7 }}",
+    "number of bytes": "{{ (1).from_bytes(('f' * 7000000).encode()) % 7 }}",
+    "words": "{{ ('a ' * 3000000) | title }}",
+    "word count": "{{ ('a ' * 3000000) | wordcount }}",
+    "slow filters": "{% for i in range(100000) %}"
+    "{% set x = ('ab' * 3000000) | upper | lower | title | length %}{% endfor %}",
+    "slow comparisons": "{% set x = 'ab' * 3900000 %}"
+    "{{ [" + "'bb' in x, " * 12_000 + "] }}",
+    "slow tests": "{% set x = 'a' * 7900000 %}"
+    "{% set y = 'a' * 7900000 %}{{ [" + "x is eq(y), " * 10_000 + "] }}",
     "class": "{{ ''.__class__.__mro__ }}",
     "class by attr": "{{ (''|attr('__class__')).mro() }}",
     "class by format": "{{ '{0.__class__.__mro__[1]}'.format('') }}",
@@ -262,10 +279,34 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_template_is_refused(name: str) -> None:
+    begun = thread_time()
     with pytest.raises(TemplateError) as raised:
         render(HOSTILE[name])
+    assert thread_time() - begun < 8
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if 1 %}" * 3000 + "{% endif %}" * 3000,
+        "{% if 1 %}" * 150 + "{% endif %}" * 150,
+        "{% for x in [1] %}" * 30 + "{% endfor %}" * 30,
+        "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+        "{{ " + "+".join(["1"] * 20_000) + " }}",
+    ],
+    ids=["ifs", "some ifs", "fors", "parentheses", "sum"],
+)
+def test_what_is_nested_too_deep_is_said_to_be(source: str) -> None:
+    with pytest.raises(TemplateError, match="is broken: it is nested too deep, or .* too long"):
+        render(source)
+
+
+@pytest.mark.parametrize("source", ["{{ '%c' % 55296 }}", "{{ x }}", "{{ '\\udc00' }}"])
+def test_half_a_surrogate_pair_is_no_text(source: str) -> None:
+    with pytest.raises(TemplateError, match="half a surrogate pair"):
+        render(source, x="a\ud800b")
 
 
 @pytest.mark.slow

@@ -68,3 +68,25 @@ def test_a_bad_shape_is_named_with_its_place(text: str, said: str) -> None:
 def test_a_role_is_one_word(role: str) -> None:
     with pytest.raises(UsageError):
         Message(role, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (r'[{"role": "user", "content": "a\ud800b"}]', "messages[0].content"),
+        (r'{"messages": [{"role": "user", "content": "", "x": {"y": [1, "\udfff"]}}]}',
+         "messages[0].x.y[1]"),
+        (r'[{"role": "user", "content": "", "\udc00": 1}]', "a name in messages[0]"),
+        ('[{"role": "user", "content": "\udcff"}]', "messages[0].content"),
+    ],
+)  # fmt: skip
+def test_half_a_surrogate_pair_is_refused_with_its_place(text: str, place: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_messages(text)
+    assert str(raised.value).startswith(f"{place} has half a surrogate pair (\\u")
+    assert str(raised.value).isprintable()
+
+
+def test_both_halves_are_a_character() -> None:
+    text = r'[{"role": "user", "content": "\ud83d\ude00"}]'
+    assert parse_messages(text)[0].content == "\N{GRINNING FACE}"
