@@ -91,6 +91,8 @@ def library_path() -> Path:
     names = ("libllama.so", "libllama.dylib")
     found = (place / name for place in places for name in names)
     path = next((path for path in found if path.exists()), None)
+    if path is None and named:
+        raise EngineError(f"LLAMA_CPP_LIB_PATH is {named}, and the engine's library is not in it")
     if path is None:
         raise EngineError("the engine is not installed: pip install llama-cpp-python==0.3.36")
     return path

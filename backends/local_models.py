@@ -21,6 +21,7 @@ from nextok.backends.starter_model import find_starter
 
 Origin = Literal["hub", "ollama", "lm studio", "starter"]
 
+_SHORTEST_PART = 3
 _WORD = re.compile(r"[^\s/:@_-]+")
 
 
@@ -49,7 +50,8 @@ def local_models(cache: HubCache | None = None) -> list[LocalModel]:
 def match(name: str, models: Sequence[LocalModel]) -> list[LocalModel]:
     """Those that the name means, in any case: equal, else containing it, else all its words.
 
-    A model with two names (a tag of Ollama's) is there once.
+    Less than three characters count only as a word of the name (`1b`, `q8`). A model with two
+    names (a tag of Ollama's) is there once.
     """
     wanted = name.strip().lower()
     if not wanted:
@@ -58,14 +60,18 @@ def match(name: str, models: Sequence[LocalModel]) -> list[LocalModel]:
     tests = (
         lambda one: one == wanted,
         lambda one: one in (f"{wanted}:latest", f"{wanted}.gguf"),
-        lambda one: wanted in one,
-        lambda one: bool(words) and all(word in one for word in words),
+        lambda one: _has(one, wanted),
+        lambda one: bool(words) and all(_has(one, word) for word in words),
     )
     for test in tests:
         found = {model.path: model for model in reversed(models) if test(model.name.lower())}
         if found:
             return list(reversed(found.values()))
     return []
+
+
+def _has(name: str, part: str) -> bool:
+    return part in (name if len(part) >= _SHORTEST_PART else _WORD.findall(name))
 
 
 def nearest(name: str, models: Sequence[LocalModel], count: int = 3) -> list[str]:

@@ -76,7 +76,7 @@ def look_up(reference: str | None, aliases: Mapping[str, str]) -> Located:
     on_hub = _of_hub(reference)
     if on_hub is not None:
         return on_hub
-    if os.path.exists(path) or reference.lower().endswith(".gguf"):
+    if os.path.lexists(path) or reference.lower().endswith(".gguf"):
         return Located(path=path)  # the file check has the words for all that may be wrong with it
     return _by_part(reference, aliases)
 
@@ -119,6 +119,8 @@ def _by_part(name: str, aliases: Mapping[str, str]) -> Located:
         names = ", ".join(shown(model.name) for model in found[:6])
         more = f" and {len(found) - 6} more" if len(found) > 6 else ""
         raise UsageError(f"{shown(name)!r} may be any of {names}{more}: name one of them whole")
+    if not found and len(name.strip()) < 2:
+        raise UsageError(f"{shown(name)!r} is no model: name a model or a .gguf file")
     if not found:
         raise ModelError(_unknown(name, aliases, models))
     exact = found[0].name.lower() == name.lower()

@@ -31,6 +31,9 @@ def gguf_names(folder: Path) -> list[str]:
 def missing_file(path: Path) -> str:
     """What to say about a path where nothing is."""
     folder = path.parent
+    if path.is_symlink():
+        target = shown(os.readlink(path))
+        return f"{shown(path)}: a link to nowhere ({target}): the file is gone, or the link wrong"
     if not folder.is_dir():
         return f"{shown(path)}: no such file, nor a folder {shown(folder)}: check the path"
     if part_number(path) and any(part.exists() for part in part_paths(path)):

@@ -184,7 +184,9 @@ def load_template(name_or_path: str) -> str:
 
 
 def _nearest_first(wanted: str) -> list[str]:
-    def distance(name: str) -> float:
-        return -difflib.SequenceMatcher(None, wanted.lower(), name).ratio()
+    """By likeness, and those that are equally unlike by name."""
 
-    return sorted(TEMPLATES, key=distance)
+    def rank(name: str) -> tuple[float, str]:
+        return -difflib.SequenceMatcher(None, wanted.lower(), name).ratio(), name
+
+    return sorted(TEMPLATES, key=rank)

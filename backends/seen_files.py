@@ -47,6 +47,8 @@ class SeenFiles:
     def _load(self) -> dict[str, list[str]]:
         """Oldest first. Anything that is not what `_save` writes counts as nothing."""
         try:
+            if not self._path.is_file():  # to open a pipe may take for ever
+                return {}
             with self._path.open("rb") as file:
                 entries = json.loads(file.read(_MOST_BYTES))
         except (OSError, ValueError, RecursionError):

@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shutil import get_terminal_size
 from typing import TextIO
 
 from nextok.cli.console import is_terminal, one_line, use_color
 from nextok.cli.settings import OutputSettings
 
+_LEAST_WIDTH = 30
+"""Columns of a terminal: in fewer a table would be all ellipses."""
 _EMPTY = ("", "-")
 """A column of nothing else is left out on a terminal; scripts count on all of them."""
 
@@ -37,7 +40,7 @@ def print_columns(
     """Print them on `stream` (standard output), and a dim line below on a terminal."""
     stream = stream or sys.stdout
     cells = [[one_line(cell) for cell in row] for row in rows]
-    if is_terminal(stream):
+    if is_terminal(stream) and get_terminal_size().columns >= _LEAST_WIDTH:
         stream.write(_handsome(columns, cells, output, foot, stream))
     elif cells:
         stream.write(_plain(columns, cells))

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shutil import get_terminal_size
 
 from nextok.backends.gguf_header import read_header
 from nextok.backends.locate import locate
@@ -22,6 +23,9 @@ from nextok.cli.resolution import BUILT_IN, Resolved, resolve
 from nextok.cli.settings import LogitBias
 from nextok.cli.spelling import hint
 from nextok.generation.errors import NextokError, UsageError
+
+_LEAST_WIDTH = 40
+"""Columns of a terminal that the table needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +51,7 @@ def config(invocation: Invocation) -> int:
     rows = [_row(flag, meant) for flag in flags_of(command.name) if flag.ambient]
     if resolved.output.json:
         print(_as_json(meant, rows))
-    elif is_terminal(sys.stdout):
+    elif is_terminal(sys.stdout) and get_terminal_size().columns >= _LEAST_WIDTH:
         _print_table(meant, rows, invocation)
     else:
         print(_as_text(rows))

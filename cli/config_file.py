@@ -1,13 +1,15 @@
 """The config file: `[defaults]`, `[commands.NAME]`, `[models."REF"]` and `[aliases]`.
 
-Reads, checks and names what it does not know; a missing file is an empty one. Only UsageError
-leaves here, and it names the file.
+Reads, checks and names what it does not know; a missing file is an empty one. An alias of an
+alias is what that stands for; aliases that go in a circle are refused. Only UsageError leaves
+here, and it names the file.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +22,8 @@ from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
 
 _TABLES = ("defaults", "commands", "models", "aliases")
+
+_MOST_BYTES = 1_000_000
 
 Values = Mapping[str, object]
 
@@ -52,12 +56,16 @@ def read_config(path: str) -> ConfigFile:
         defaults=reader.settings("[defaults]", _table(tables, "defaults", path)),
         commands={
             reader.command(name): reader.settings(
-                f"[commands.{name}]", _table(commands, name, path), only=reader.command(name)
+                f"[commands.{name}]",
+                _table(commands, name, path, "commands."),
+                only=reader.command(name),
             )
             for name in commands
         },
         models={
-            ref: reader.settings(f'[models."{ref}"]', _table(models, ref, path), model=True)
+            ref: reader.settings(
+                f'[models."{ref}"]', _table(models, ref, path, "models."), model=True
+            )
             for ref in models
         },
         aliases=reader.aliases(_table(tables, "aliases", path)),
@@ -105,7 +113,18 @@ class _Reader:
         for name, target in entries.items():
             if not isinstance(target, str) or not target:
                 raise UsageError(f"{self._path}: alias {name} must be a text, not {target!r}")
-        return {name: self._beside(str(target)) for name, target in entries.items()}
+        targets = {name: self._beside(str(target)) for name, target in entries.items()}
+        return {name: self._end_of(name, targets) for name in targets}
+
+    def _end_of(self, name: str, targets: Mapping[str, str]) -> str:
+        """What an alias stands for in the end."""
+        way = [name]
+        while (target := targets[way[-1]]) in targets:
+            if target in way:
+                circle = " -> ".join([*way[way.index(target) :], target])
+                raise UsageError(f"{self._path}: [aliases] go in a circle: {circle}")
+            way.append(target)
+        return target
 
     def _flag(self, key: str, table: str, only: CommandName | None) -> tuple[Flag, bool]:
         found = BY_WORD.get(key.replace("-", "_"))
@@ -124,13 +143,20 @@ class _Reader:
 
 
 def _load(path: str) -> dict[str, object]:
+    if path == os.devnull:
+        return {}
     try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # to open a pipe may take for ever
+            raise UsageError(f"cannot read {path}: a pipe or a device, not a file")
         with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
+            data = file.read(_MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise UsageError(f"{path}: larger than {_MOST_BYTES:,} bytes: this is no config file")
     return _parse(data, path)
 
 
@@ -147,10 +173,13 @@ def _parse(data: bytes, path: str) -> dict[str, object]:
     return tables
 
 
-def _table(entries: Mapping[str, object], name: str, path: str) -> Mapping[str, object]:
+def _table(
+    entries: Mapping[str, object], name: str, path: str, parent: str = ""
+) -> Mapping[str, object]:
     table = entries.get(name, {})
     if not isinstance(table, dict):
-        raise UsageError(f"{path}: {name} must be a table, as in [{name}]")
+        spelled = f'"{name}"' if parent == "models." else name
+        raise UsageError(f"{path}: {parent}{name} must be a table, as in [{parent}{spelled}]")
     return table
 
 

@@ -71,7 +71,7 @@ def _read(path: str) -> tuple[str, bytes]:
     try:
         with open(path, "rb") as file:
             data = file.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return "", b""
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     return data[len(mark) :].decode(), mark

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from nextok.backends.hub_reference import parse_reference
 from nextok.backends.local_models import LocalModel, local_models, match, nearest
 from nextok.backends.locate import TOY
+from nextok.backends.model_folder import missing_file
 from nextok.cli.console import one_line
 from nextok.generation.errors import ModelError, UsageError
 
@@ -24,7 +26,7 @@ def lasting(reference: str) -> str:
     if hub is not None:
         return str(hub)
     if reference.lower().endswith(".gguf") or reference.startswith(("./", "../", "/", "~")):
-        raise UsageError(f"{one_line(reference)}: no such file")
+        raise UsageError(missing_file(Path(path)))
     return local(reference).name
 
 
@@ -41,6 +43,8 @@ def local(name: str) -> LocalModel:
         more = ", …" if len(found) > _MOST_NAMES else ""
         names = ", ".join(one_line(model.name) for model in found[:_MOST_NAMES])
         raise UsageError(f"{one_line(name)!r} may be any of these: {names}{more}: name one whole")
+    if len(name.strip()) < 2:
+        raise UsageError(f"{one_line(name)!r} is no model: name a model or a .gguf file")
     near = ", ".join(map(one_line, nearest(name, models)))
     hint = f": the nearest are {near}" if near else ": nextok ls lists what is here"
     raise ModelError(f"no model here is called {one_line(name)!r}{hint}")

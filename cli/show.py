@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from nextok.backends.model_check import check_model_file
 from nextok.backends.model_facts import ModelFacts, model_facts
 from nextok.backends.split_files import first_part
 from nextok.cli.answer import json_text
+from nextok.cli.console import is_terminal
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.finding import find_model
 from nextok.cli.invocation import Invocation
@@ -19,6 +21,8 @@ from nextok.cli.table import Row, print_table
 from nextok.cli.units import size
 from nextok.generation.errors import UsageError
 
+_MOST_CHARACTERS = 120
+"""Of a text from the file, on a terminal: about two lines."""
 _UNKNOWN = "not in the file"
 
 
@@ -57,8 +61,8 @@ def _as_dict(path: Path, facts: ModelFacts, context: int) -> Mapping[str, object
 def _rows(path: Path, facts: ModelFacts, context: int) -> Iterator[Row]:
     yield "file", str(path)
     yield "size", size(facts.file_bytes) + (f" in {facts.files} files" if facts.files > 1 else "")
-    yield "name", facts.name or _UNKNOWN
-    yield "architecture", facts.architecture
+    yield "name", _brief(facts.name or _UNKNOWN)
+    yield "architecture", _brief(facts.architecture)
     yield "parameters", f"{facts.parameters / 1e6:,.0f} million"
     yield "quantisation", facts.quantization or _UNKNOWN
     yield "trained context", _tokens(facts.context_tokens)
@@ -66,10 +70,17 @@ def _rows(path: Path, facts: ModelFacts, context: int) -> Iterator[Row]:
     yield "KV cache", _cache(facts, context)
     if facts.sliding_window:
         yield "sliding window", _tokens(facts.sliding_window)
-    yield "tokenizer", _tokenizer(facts)
+    yield "tokenizer", _brief(_tokenizer(facts))
     yield "chat template", _template(facts.chat_template)
     yield "sampling", _sampling(facts.sampling)
-    yield "licence", facts.license or _UNKNOWN
+    yield "licence", _brief(facts.license or _UNKNOWN)
+
+
+def _brief(text: str) -> str:
+    """A long text's beginning, where a person looks: some files hold all of their licence."""
+    if len(text) <= _MOST_CHARACTERS or not is_terminal(sys.stdout):
+        return text
+    return text[: _MOST_CHARACTERS - 1] + "…"
 
 
 def _layers(facts: ModelFacts) -> str:

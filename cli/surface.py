@@ -5,6 +5,10 @@ Built from the same tables a run uses; it never runs a command.
 
 from __future__ import annotations
 
+import io
+import os
+import sys
+from contextlib import redirect_stdout
 from typing import Any
 
 import typer
@@ -13,9 +17,12 @@ from typer.main import get_command
 
 from nextok.cli.commands import COMMANDS, DEFAULT, Command, find
 from nextok.cli.completion import complete_model, complete_value
+from nextok.cli.exit_codes import FAILED
 from nextok.cli.flag_table import flags_of
 from nextok.cli.flags import Flag
 from nextok.generation.errors import UsageError
+
+VARIABLE = "_NEXTOK_COMPLETE"
 
 
 class Root(TyperGroup):
@@ -46,6 +53,21 @@ class Root(TyperGroup):
 
 def serve(argv: list[str]) -> int:
     """Answer a shell, or install what makes it ask; the exit code."""
+    output = io.StringIO()
+    try:
+        # Typer takes a closed pipe for an end like any other: what it says is written here.
+        with redirect_stdout(output):
+            code = _answer(argv)
+    except (KeyError, ValueError, IndexError):
+        if VARIABLE not in os.environ:
+            raise
+        return FAILED  # what a shell asks is in variables: without them there is no answer
+    sys.stdout.write(output.getvalue())
+    sys.stdout.flush()
+    return code
+
+
+def _answer(argv: list[str]) -> int:
     app = typer.Typer(cls=Root, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.callback()(nextok)
     try:

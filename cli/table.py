@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import TypeAlias
 
 from nextok.cli.console import is_terminal, one_line, use_color
 from nextok.cli.invocation import Invocation
+
+_LEAST_WIDTH = 12
+"""Columns left for the values: with fewer a table shows none of them."""
 
 Row: TypeAlias = tuple[str, str]
 
@@ -15,11 +19,13 @@ Row: TypeAlias = tuple[str, str]
 def print_table(rows: Sequence[Row], invocation: Invocation) -> None:
     """Print them on standard output."""
     rows = [(name, one_line(value)) for name, value in rows]
-    if is_terminal(sys.stdout):
+    names = max((len(name) for name, _ in rows), default=0)
+    if is_terminal(sys.stdout) and get_terminal_size().columns < names + 2 + _LEAST_WIDTH:
+        print("\n".join(f"{name}: {value}" for name, value in rows))
+    elif is_terminal(sys.stdout):
         _print_folded(rows, invocation)
     else:
-        width = max(len(name) for name, _ in rows)
-        print("\n".join(f"{name:{width}}  {value}" for name, value in rows))
+        print("\n".join(f"{name:{names}}  {value}" for name, value in rows))
 
 
 def _print_folded(rows: Sequence[Row], invocation: Invocation) -> None:

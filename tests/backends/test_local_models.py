@@ -171,6 +171,11 @@ def test_a_folder_that_leads_into_itself_ends() -> None:
         ("", []),
         ("  ", []),
         (":1b", ["llama3.2:1b"]),
+        ("1b", ["llama3.2:1b"]),
+        ("-", []),
+        ("l", []),
+        ("ma", []),
+        ("llama -", ["llama3.2:1b", "llama3.2:3b"]),
     ],
 )  # fmt: skip
 def test_a_part_of_a_name_means_the_models_that_have_it(name: str, found: list[str]) -> None:

@@ -123,6 +123,18 @@ def test_an_unknown_name_names_the_nearest(cached: Callable[..., Path]) -> None:
     assert "toy, short" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["-", "x", "%"])
+def test_one_character_is_no_part_of_a_name(name: str, cached: Callable[..., Path]) -> None:
+    cached("owner/xm-GGUF")
+    with pytest.raises(UsageError, match="name a model"):
+        locate(name, {})
+
+
+def test_a_link_to_nowhere_is_for_the_file_check() -> None:
+    Path("link").symlink_to("gone")
+    assert locate("link", {}) == Path("link")
+
+
 def test_a_bad_hub_name_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="OWNER/NAME"):
         locate("o--x/r", {})

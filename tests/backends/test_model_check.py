@@ -47,6 +47,8 @@ def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "smollm2-135m.gguf").touch()
     assert f"did you mean {tmp_path}/smollm2-135m.gguf?" in fault(tmp_path / "smolm2-135m.gguf")
     assert "name one in" in fault(tmp_path / "qqqqqqq")
+    (tmp_path / "link.gguf").symlink_to("gone.gguf")
+    assert f"{tmp_path}/link.gguf: a link to nowhere (gone.gguf)" in fault(tmp_path / "link.gguf")
     assert "nor a folder" in fault(tmp_path / "nowhere" / "model.gguf")
     assert "no such file" in fault(tmp_path / "smollm2-135m.gguf" / "model.gguf")
 

@@ -110,3 +110,13 @@ def test_odd_names_are_usage_errors(name: str) -> None:
 def test_an_endless_file_is_not_read_to_its_end() -> None:
     with pytest.raises(UsageError):
         load_template("/dev/zero")
+
+
+def test_unknown_names_list_the_nearest_first_and_the_rest_in_order() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_template("gemmma")
+    listed = str(raised.value).rpartition("the names are ")[2].split(", ")
+    assert listed[0] == "gemma" and sorted(listed) == list(names())
+    with pytest.raises(UsageError) as raised:
+        load_template("###")  # like none of them
+    assert str(raised.value).endswith("the names are " + ", ".join(names()))

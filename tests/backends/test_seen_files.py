@@ -96,6 +96,14 @@ def test_what_cannot_be_written_is_not_remembered(tmp_path: Path, model: Path) -
     assert [path.name for path in folder.iterdir()] == ["checked-models.json"]
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path, model: Path) -> None:
+    os.mkfifo(tmp_path / "checked-models.json")
+    seen = SeenFiles(tmp_path)
+    assert not seen.has(model, "header")
+    seen.add(model, "header")
+    assert seen.has(model, "header")
+
+
 def test_the_oldest_are_forgotten(tmp_path: Path, model: Path) -> None:
     seen = SeenFiles(tmp_path / "s")
     seen.add(model, "header")

@@ -71,6 +71,7 @@ def test_names_that_mean_something_else_are_refused(
 def test_a_model_that_is_nowhere_is_refused(ask: Ask, config_file: ConfigFile) -> None:
     config_file("")
     ask("alias", "a", "./none.gguf").check_failed(2, "no such file")
+    ask("alias", "a", "-").check_failed(2, "name a model")
     ask("alias", "a", "nobody").check_failed(1, "no model here is called 'nobody'")
     ask("alias", "a", "b", "c").check_failed(2, "takes NAME and REF")
 

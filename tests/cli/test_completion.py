@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from nextok.cli.completion import complete_model
 
-from .conftest import Run
+from .conftest import SCRIPT, Run
 
 Complete = Callable[..., list[str]]
 
@@ -115,6 +118,27 @@ def test_installing_says_where(nextok: Run) -> None:
     ran = nextok("--install-completion", "fish", env=detection)
     assert ran.code == 0
     assert "completion installed in" in ran.out
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"COMP_WORDS": "nextok g"}, {"COMP_WORDS": "nextok g", "COMP_CWORD": "abc"}],
+)  # fmt: skip
+def test_a_question_that_is_none_is_not_answered(nextok: Run, variables: dict[str, str]) -> None:
+    ran = nextok("x", env={"_NEXTOK_COMPLETE": "complete_bash", **variables})
+    assert (ran.code, ran.out, ran.err) == (1, "", "")
+
+
+def test_a_script_for_nobody_ends_like_any_writer_to_a_closed_pipe() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    detection = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    ran = subprocess.run(
+        [SCRIPT, "--show-completion", "bash"], stdout=writer, stderr=subprocess.PIPE,
+        env={**os.environ, **detection},
+    )  # fmt: skip
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (-signal.SIGPIPE, b"")
 
 
 def test_a_shell_nobody_knows_is_one_line(nextok: Run) -> None:

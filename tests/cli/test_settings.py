@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -167,6 +168,10 @@ def test_the_file_has_types(tmp_path: Path, text: str, key: str, value: object) 
         ("[defaults]\nprompt = 'x'", "unknown key prompt"),
         ("[models.x]\nmodel = 'y'", "cannot name another model"),
         ("[aliases]\nx = 1", "alias x must be a text"),
+        ("[aliases]\na = 'b'\nb = 'c'\nc = 'b'", "aliases. go in a circle: b -> c -> b"),
+        ("[aliases]\na = 'a'", "aliases. go in a circle: a -> a"),
+        ("[models]\na = 1", r'models.a must be a table, as in \[models."a"\]'),
+        ("[commands]\nshow = 1", r"commands.show must be a table, as in \[commands.show\]"),
         ("defaults = 1", "defaults must be a table"),
         ("[defaults]\ntemp = \n", "line 2"),
         ("[defaults\n", "line 1"),
@@ -188,7 +193,26 @@ def test_a_file_that_is_not_text_says_where(tmp_path: Path) -> None:
         read_config(str(tmp_path))
 
 
+def test_an_alias_of_an_alias_is_what_that_stands_for(tmp_path: Path) -> None:
+    text = "[aliases]\na = 'b'\nb = 'c'\nc = 'owner/repo'\nd = 'toy'\n"
+    aliases = settings(config=text, folder=tmp_path).config.aliases
+    assert aliases == {"a": "owner/repo", "b": "owner/repo", "c": "owner/repo", "d": "toy"}
+
+
+def test_what_is_no_file_is_neither_waited_for_nor_read_for_ever(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(UsageError, match=f"cannot read {path}: a pipe or a device"):
+            read_config(path)
+    assert read_config(os.devnull) == ConfigFile(path=os.devnull)
+    large = tmp_path / "large.toml"
+    large.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(UsageError, match="larger than 1,000,000 bytes"):
+        read_config(str(large))
+
+
 def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
+    assert read_config("/dev/null/x/config.toml").defaults == {}
     assert read_config(str(tmp_path / "none")) == ConfigFile(path=str(tmp_path / "none"))
 
 

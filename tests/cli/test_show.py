@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 from gguf import GGUFValueType
+
+from .conftest import SCRIPT
 
 Ask = Callable[..., Any]
 Build = Callable[..., Path]
@@ -93,6 +98,28 @@ def test_a_split_model_is_shown_whole(ask: Ask, scripted: Build) -> None:
     shown, expected = ask("show", part, "--json").object, ask("show", whole, "--json").object
     assert shown["files"] > 1
     assert shown["parameters"] == expected["parameters"]
+
+
+def on_a_terminal(*arguments: str | Path, columns: int) -> str:
+    return str(
+        pexpect.run(
+            shlex.join(map(str, [SCRIPT, *arguments])), encoding="utf-8",
+            env={**os.environ, "TERM": "xterm", "COLUMNS": str(columns)},
+        )
+    )  # fmt: skip
+
+
+def test_a_person_is_spared_the_whole_licence(ask: Ask, scripted: Build) -> None:
+    text = "You may. " * 10_000
+    model = scripted(["x"], stem="licensed", meta={"general.license": text})
+    page = on_a_terminal("show", model, columns=80)
+    assert "You may." in page and "…" in page and len(page) < 5_000
+    assert ask("show", model, "--json").object["license"] == text
+
+
+def test_a_narrow_terminal_shows_the_values(emoji_gguf: Path) -> None:
+    page = on_a_terminal("show", emoji_gguf, columns=10)
+    assert "architecture: llama\r\n" in page and str(emoji_gguf) in page
 
 
 def test_words_it_does_not_take(ask: Ask, emoji_gguf: Path) -> None:
