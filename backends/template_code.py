@@ -53,7 +53,12 @@ class BoundedCode(CodeGenerator):
             super().visit_Getitem(node, frame)
 
     def visit_Operand(self, node: nodes.Operand, frame: Frame) -> None:
-        """What is compared: the call lets the clock be read between two comparisons."""
+        """What is compared: the call lets the clock be read between two comparisons.
+
+        With a constant a comparison is as short as that is.
+        """
+        if isinstance(node.expr, nodes.Const):
+            return super().visit_Operand(node, frame)
         self.write(f" {operators[node.op]} environment.printable(")
         self.visit(node.expr, frame)
         self.write(")")
