@@ -22,10 +22,10 @@ MAX_SIZE = 8_000_000
 MAX_BYTES = 160 * 2**20
 """All that is made during one rendering, thrown away or not."""
 
-_STEPS_PER_LOOK = 16
+_STEPS_PER_GLANCE = 4
 _SECONDS_PER_LOOK = 0.02
-"""How often the processor's clock is read, whichever comes first: it costs ten times what the
-wall clock does, and a single step can take long.
+"""How often the wall clock is glanced at, and how long after a look at the processor's, which
+costs ten times as much, comes the next. A single step can take tens of milliseconds.
 """
 
 Made = TypeVar("Made")
@@ -110,7 +110,7 @@ class Allowance:
         def step(frame: FrameType, event: str, argument: Any) -> Any:
             nonlocal steps, next_look
             steps += 1
-            if steps % _STEPS_PER_LOOK == 0 or monotonic() > next_look:
+            if steps % _STEPS_PER_GLANCE == 0 and monotonic() > next_look:
                 next_look = monotonic() + _SECONDS_PER_LOOK
                 if steps > MAX_STEPS:
                     raise Exhausted(f"does not end within {MAX_STEPS:,} steps")
