@@ -72,6 +72,7 @@ class _Run:
     def _dispatch(self, argv: list[str]) -> int:
         first, *rest = route(argv, terminal=is_terminal(sys.stdin))
         if first in COMPLETION_FLAGS:
+            self._check_stdout()
             return _surface([first, *rest])
         command = find(first)
         if command is None:
