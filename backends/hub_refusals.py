@@ -133,7 +133,7 @@ def _not_found(subject: Subject) -> str:
 
 def _rate_limited(headers: Mapping[str, str], subject: Subject) -> RateLimited:
     seconds = seconds_asked(headers)
-    when = "for now" if seconds is None else f"for {seconds:.0f} seconds"
+    when = "for now" if seconds is None else f"for {seconds:.0f} s"
     token = "" if subject.sent_token else " (with a token, HF_TOKEN, the limit is higher)"
     what = f"{subject.endpoint} allows no more requests {when}"
     return RateLimited(what, f"try again then{token}", wait_seconds=seconds)

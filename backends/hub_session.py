@@ -15,21 +15,32 @@ from typing import Any
 
 from nextok.backends.hub_answers import no_hub
 from nextok.backends.hub_connection import connection_fault, origin_of
-from nextok.backends.hub_errors import TokenRejected
+from nextok.backends.hub_errors import ProxyFailed, TlsFailed, TokenRejected
 from nextok.backends.hub_refusals import Subject, refusal
 
 
 def session() -> Any:
-    """The library's HTTP client."""
+    """The library's HTTP client. Raises TlsFailed and ProxyFailed for settings it cannot use."""
     _silence()
     from huggingface_hub import get_session
 
-    return get_session()
+    try:
+        return get_session()
+    except ImportError:  # of what speaks SOCKS
+        raise ProxyFailed(
+            "a SOCKS proxy is set, and the package socksio is not here: pip install socksio, "
+            "or unset ALL_PROXY"
+        ) from None
+    except OSError:
+        named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR") or "not set"
+        raise TlsFailed(
+            f"the certificates cannot be read: SSL_CERT_FILE ({named}) is missing or holds none"
+        ) from None
 
 
 def api(endpoint: str) -> Any:
-    """The library's questions."""
-    _silence()
+    """The library's questions. Raises like `session`."""
+    session()
     from huggingface_hub import HfApi
 
     return HfApi(endpoint=endpoint, library_name="nextok", library_version=_version())

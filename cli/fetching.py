@@ -19,7 +19,7 @@ from nextok.cli.settings import HubSettings, OutputSettings
 from nextok.cli.status import Status
 from nextok.cli.units import size
 from nextok.generation.abort import Abort
-from nextok.generation.errors import UsageError
+from nextok.generation.errors import HubError, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,8 @@ class Fetching:
 
     def missing(self, missing: NotOnDisk) -> Pulled:
         """Fetch what a run needs and has not: after a question, unless the answer is known."""
+        if Hub(offline=self.hub.offline).offline:
+            raise HubError(f"{missing.reference} is not on disk, and offline nothing is fetched")
         if not self.hub.pull and not can_ask(self.console):
             raise missing
         plan = self.plan(missing.reference)

@@ -262,7 +262,7 @@ def test_a_rate_limit_says_for_how_long(hub: Any, commit: str, headers: dict[str
     for error in (listed(hub), located(commit)):
         assert isinstance(error, RateLimited)
         assert error.wait_seconds == 55
-        assert "55 seconds" in str(error) and "HF_TOKEN" in str(error)
+        assert "55 s" in str(error) and "HF_TOKEN" in str(error)
 
 
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])

@@ -318,3 +318,32 @@ def test_several_processes_need_one_body(emoji: Any) -> None:
         out, err = process.communicate(timeout=HANG)
         assert (process.returncode, out, err) == (0, ANSWER, b"")
     assert bodies(emoji) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("SSL_CERT_FILE", "/nowhere/at/all.pem", ("SSL_CERT_FILE", "/nowhere/at/all.pem")),
+        ("ALL_PROXY", "socks5://127.0.0.1:1", ("SOCKS", "ALL_PROXY")),
+    ],
+)
+def test_settings_of_the_network_that_cannot_be_used_are_named(
+    ask: Ask,
+    emoji: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv(variable, value)
+    ask("pull", REF).check_failed(1, *words)
+
+
+def test_offline_is_said_when_it_keeps_a_model_from_being_fetched(ask: Ask, emoji: Any) -> None:
+    ask("--offline", "-m", REF, "hi").check_failed(1, "not on disk", "offline")
+
+
+def test_a_part_of_a_name_here_will_do(ask: Ask, emoji: Any) -> None:
+    assert ask("pull", "-q", REF).code == 0
+    again = ask("pull", "-q", "--print-path", "emoji")
+    assert (again.code, again.out.endswith(b".gguf\n")) == (0, True)
