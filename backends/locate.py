@@ -24,7 +24,6 @@ __all__ = [
     "TOY",
     "Located",
     "NotOnDisk",
-    "check_name",
     "find_starter",
     "locate",
     "look_up",
@@ -79,12 +78,6 @@ def look_up(reference: str | None, aliases: Mapping[str, str]) -> Located:
     if os.path.lexists(path) or reference.lower().endswith(".gguf"):
         return Located(path=path)  # the file check has the words for all that may be wrong with it
     return _by_part(reference, aliases)
-
-
-def check_name(reference: str) -> None:
-    """UsageError for a name that can be nobody's."""
-    if not reference.strip():
-        raise UsageError("--model is empty: name a model or a .gguf file")
 
 
 def _of_hub(name: str) -> Located | None:
