@@ -23,7 +23,14 @@ OWNERS = {
     "matplotlib": {"lab"},
     "scipy": {"lab"},
 }
-MODULES = [path for folder in ORDER for path in sorted((ROOT / folder).glob("*.py"))]
+SUBPACKAGES = ("cli/chat",)
+"""Folders inside a folder: each keeps its folder's rules, and nothing else may lie there."""
+FOLDERS = (*ORDER, *SUBPACKAGES)
+MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py"))]
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -35,9 +42,9 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_imports_point_one_way(path: Path) -> None:
-    folder = path.parent.name
+    folder = path.relative_to(ROOT).parts[0]
     allowed = ORDER[: ORDER.index(folder) + 1]
     for name in imported(path):
         top, _, rest = name.partition(".")
@@ -57,11 +64,18 @@ def test_only_the_engine_modules_import_the_engine() -> None:
 
 def test_the_wheel_lists_every_folder() -> None:
     text = (ROOT / "pyproject.toml").read_text()
+    for folder in FOLDERS:
+        package = "nextok." + folder.replace("/", ".")
+        assert f'"{package}" = "{folder}"' in text
+        assert re.search(rf'packages = \[.*"{re.escape(package)}"', text)
+        assert (ROOT / folder / "__init__.py").exists()
     for folder in ORDER:
-        assert f'"nextok.{folder}" = "{folder}"' in text
-        assert re.search(rf'packages = \[.*"nextok\.{folder}"', text)
         assert (ROOT / folder / "py.typed").exists()
-        assert not [path for path in (ROOT / folder).glob("*/") if path.name != "__pycache__"]
+
+
+def test_every_folder_inside_a_folder_is_a_listed_package() -> None:
+    inside = {shown(path) for folder in FOLDERS for path in (ROOT / folder).glob("*/")}
+    assert {path for path in inside if not path.endswith("__pycache__")} == set(SUBPACKAGES)
 
 
 def test_no_folder_shadows_the_package() -> None:
