@@ -135,6 +135,36 @@ class Flag:
         return UsageError(f"{source} must be {self.kind.expected}, not {shown}")
 
 
+def flag(
+    key: str,
+    names: str,
+    kind: Kind,
+    help_text: str,
+    commands: tuple[CommandName, ...],
+    *,
+    panel: str,
+    aliases: str = "",
+    off: str = "",
+    repeatable: bool = False,
+    cleared_by: str | None = None,
+    ambient: bool = True,
+) -> Flag:
+    """A row of a flag table: a Flag whose names are written as one line of words."""
+    return Flag(
+        key=key,
+        names=tuple(names.split()),
+        kind=kind,
+        help=help_text,
+        panel=panel,
+        commands=commands,
+        aliases=tuple(aliases.split()),
+        off_names=tuple(off.split()),
+        repeatable=repeatable,
+        cleared_by=cleared_by,
+        ambient=ambient,
+    )
+
+
 def _defaults() -> dict[str, object]:
     found: dict[str, object] = {}
     for group in GROUPS:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nextok.cli.commands import CommandName
-from nextok.cli.flag_types import Choice, Encoding, JsonObject, Kind, Path, Switch, Text, one_of
-from nextok.cli.flags import GENERATION, PROMPTS, Flag
+from nextok.cli.flag_types import Choice, Encoding, JsonObject, Path, Switch, Text, one_of
+from nextok.cli.flags import GENERATION, PROMPTS, Flag, flag
 from nextok.cli.number_types import Number
 
 _SIZED: tuple[CommandName, ...] = ("generate", "show", "config")
@@ -14,40 +16,9 @@ _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
 _CACHE = one_of("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1", name="TYPE")
 
-
-def _model(
-    key: str,
-    names: str,
-    kind: Kind,
-    help_text: str,
-    commands: tuple[CommandName, ...],
-    aliases: str = "",
-) -> Flag:
-    return Flag(
-        key=key,
-        names=tuple(names.split()),
-        aliases=tuple(aliases.split()),
-        kind=kind,
-        help=help_text,
-        panel="Model",
-        commands=commands,
-    )
-
-
-def _prompt(
-    key: str, names: str, kind: Kind, help_text: str, aliases: str = "", off: str = ""
-) -> Flag:
-    return Flag(
-        key=key,
-        names=tuple(names.split()),
-        aliases=tuple(aliases.split()),
-        off_names=tuple(off.split()),
-        kind=kind,
-        help=help_text,
-        panel="Prompt",
-        commands=PROMPTS,
-    )
-
+_model = partial(flag, panel="Model")
+_prompt = partial(flag, panel="Prompt", commands=PROMPTS)
+_typed = partial(flag, panel="Prompt", commands=_TYPED, ambient=False)
 
 MODEL_FLAGS: tuple[Flag, ...] = (
     _model(
@@ -63,7 +34,7 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         Number(low=0, high=2**31 - 1, whole=True),
         "Most tokens, prompt and answer; 0 = all it was trained for. [8192 at most]",
         _SIZED,
-        "--ctx --num-ctx",
+        aliases="--ctx --num-ctx",
     ),
     _model(
         "threads",
@@ -80,7 +51,7 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         Number(low=-1, high=2**31 - 1, whole=True, words={"auto": None, "all": -1}),
         "Layers on the GPU; -1 = all. [auto]",
         _BUILT,
-        "--n-gpu-layers",
+        aliases="--n-gpu-layers",
     ),
     _model(
         "flash_attn",
@@ -102,26 +73,17 @@ MODEL_FLAGS: tuple[Flag, ...] = (
 )
 
 PROMPT_FLAGS: tuple[Flag, ...] = (
-    Flag(
-        key="prompt",
-        names=("-p", "--prompt"),
-        kind=Text(),
-        help="The same as the argument.",
-        panel="Prompt",
-        commands=_TYPED,
-        ambient=False,
-    ),
-    Flag(
-        key="file",
-        names=("-f", "--file"),
-        kind=Path(),
-        help="Read a file into the prompt; repeatable; - is standard input.",
-        panel="Prompt",
-        commands=_TYPED,
+    _typed("prompt", "-p --prompt", Text(), "The same as the argument."),
+    _typed(
+        "file",
+        "-f --file",
+        Path(),
+        "Read a file into the prompt; repeatable; - is standard input.",
         repeatable=True,
-        ambient=False,
     ),
-    _prompt("system", "-sys --system", Text(), "What the model is to be.", "--system-prompt"),
+    _prompt(
+        "system", "-sys --system", Text(), "What the model is to be.", aliases="--system-prompt"
+    ),
     _prompt("messages", "--messages", Path(), "A whole conversation, as JSON."),
     _prompt("prefill", "--prefill", Text(), "The beginning of the reply."),
     _prompt("raw", "--raw", Switch(), "No chat template: the prompt as it is.", off="--chat"),

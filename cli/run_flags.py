@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nextok.cli.commands import CommandName
-from nextok.cli.flag_types import Kind, Path, Switch, Text, one_of
-from nextok.cli.flags import EVERYWHERE, GENERATION, Flag
+from nextok.cli.flag_types import Path, Switch, Text, one_of
+from nextok.cli.flags import EVERYWHERE, GENERATION, Flag, flag
 from nextok.cli.number_types import Duration, Number
 
 _REPORTING: tuple[CommandName, ...] = (
     "generate", "tokens", "show", "ls", "search", "info", "config",
 )  # fmt: skip
 
-
-def _stop(
-    key: str,
-    names: str,
-    kind: Kind,
-    help_text: str,
-    aliases: str = "",
-    *,
-    repeatable: bool = False,
-) -> Flag:
-    return Flag(
-        key=key,
-        names=tuple(names.split()),
-        aliases=tuple(aliases.split()),
-        kind=kind,
-        help=help_text,
-        panel="Stopping",
-        commands=GENERATION,
-        repeatable=repeatable,
-    )
-
-
-def _output(
-    key: str,
-    names: str,
-    kind: Kind,
-    help_text: str,
-    commands: tuple[CommandName, ...] = EVERYWHERE,
-) -> Flag:
-    return Flag(
-        key=key,
-        names=tuple(names.split()),
-        kind=kind,
-        help=help_text,
-        panel="Output",
-        commands=commands,
-    )
-
+_stop = partial(flag, panel="Stopping", commands=GENERATION)
+_output = partial(flag, panel="Output")
 
 STOP_FLAGS: tuple[Flag, ...] = (
     _stop(
@@ -56,14 +22,14 @@ STOP_FLAGS: tuple[Flag, ...] = (
         "-n --max-tokens",
         Number(low=-1, high=2**31 - 1, whole=True),
         "Most tokens to say; -1 = until the model stops.",
-        "--predict --n-predict",
+        aliases="--predict --n-predict",
     ),
     _stop(
         "stop",
         "-r --stop",
         Text(empty=False),
         "End before this text; repeatable.",
-        "--reverse-prompt",
+        aliases="--reverse-prompt",
         repeatable=True,
     ),
     _stop("ignore_eos", "--ignore-eos", Switch(), "Go on where the model would stop."),
@@ -84,17 +50,20 @@ OUTPUT_FLAGS: tuple[Flag, ...] = (
         "What to do with reasoning. [dim; in a pipe hide]",
         GENERATION,
     ),
-    _output("color", "--color", one_of("auto", "always", "never"), "When to use colour."),
-    _output("quiet", "-q --quiet", Switch(), "No notes and no warnings."),
-    _output("verbose", "-v --verbose", Switch(), "Say more, the engine's log included."),
-    _output("debug", "--debug", Switch(), "Show tracebacks."),
-    Flag(
-        key="path",
-        names=("--path",),
-        kind=Switch(),
-        help="Only say where the config file is.",
-        panel="Output",
-        commands=("config",),
+    _output(
+        "color", "--color", one_of("auto", "always", "never"), "When to use colour.", EVERYWHERE
+    ),
+    _output("quiet", "-q --quiet", Switch(), "No notes and no warnings.", EVERYWHERE),
+    _output(
+        "verbose", "-v --verbose", Switch(), "Say more, the engine's log included.", EVERYWHERE
+    ),
+    _output("debug", "--debug", Switch(), "Show tracebacks.", EVERYWHERE),
+    _output(
+        "path",
+        "--path",
+        Switch(),
+        "Only say where the config file is.",
+        ("config",),
         ambient=False,
     ),
 )

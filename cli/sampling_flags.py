@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from nextok.cli.flag_types import Kind, Text
-from nextok.cli.flags import GENERATION, Flag
+from functools import partial
+
+from nextok.cli.flag_types import Text
+from nextok.cli.flags import GENERATION, Flag, flag
 from nextok.cli.number_types import Number
 from nextok.cli.sampling_types import Bias, Samplers
 
@@ -13,96 +15,91 @@ _WINDOW = Number(low=-1, high=2**31 - 1, whole=True)
 _COUNT = Number(low=0, high=2**31 - 1, whole=True)
 _STRENGTH = Number(low=0, high=100)
 
-
-def _flag(key: str, names: str, kind: Kind, help_text: str, *, aliases: str = "") -> Flag:
-    return Flag(
-        key=key,
-        names=tuple(names.split()),
-        aliases=tuple(aliases.split()),
-        kind=kind,
-        help=help_text,
-        panel="Sampling",
-        commands=GENERATION,
-    )
-
+_sampling = partial(flag, panel="Sampling", commands=GENERATION)
 
 SAMPLING_FLAGS: tuple[Flag, ...] = (
-    _flag(
+    _sampling(
         "temperature",
         "--temp --temperature",
         Number(low=0, high=100),
         "How daring: 0 always takes the most likely token.",
     ),
-    _flag("top_k", "--top-k", _COUNT, "Only the K most likely tokens; 0 = off."),
-    _flag("top_p", "--top-p", _SHARE, "The smallest set that holds this much; 1 = off."),
-    _flag("min_p", "--min-p", _SHARE, "At least this share of the likeliest; 0 = off."),
-    _flag(
+    _sampling("top_k", "--top-k", _COUNT, "Only the K most likely tokens; 0 = off."),
+    _sampling("top_p", "--top-p", _SHARE, "The smallest set that holds this much; 1 = off."),
+    _sampling("min_p", "--min-p", _SHARE, "At least this share of the likeliest; 0 = off."),
+    _sampling(
         "seed",
         "--seed",
         Number(low=-1, high=2**32 - 2, whole=True),
         "Same seed, same answer; -1 draws one.",
     ),
-    _flag(
+    _sampling(
         "typical",
         "--typical",
         Number(low=0, high=1, above=True),
         "Locally typical sampling; 1 = off.",
         aliases="--typical-p",
     ),
-    _flag(
+    _sampling(
         "top_n_sigma",
         "--top-n-sigma",
         Number(low=-1, high=100),
         "Within N standard deviations of the best; -1 = off.",
         aliases="--top-nsigma",
     ),
-    _flag(
+    _sampling(
         "xtc_probability", "--xtc-probability", _SHARE, "How often XTC cuts off the top; 0 = off."
     ),
-    _flag("xtc_threshold", "--xtc-threshold", _SHARE, "What XTC counts as top."),
-    _flag(
+    _sampling("xtc_threshold", "--xtc-threshold", _SHARE, "What XTC counts as top."),
+    _sampling(
         "dynatemp_range", "--dynatemp-range", _STRENGTH, "Temperature may move by this; 0 = off."
     ),
-    _flag("dynatemp_exp", "--dynatemp-exp", _STRENGTH, "How entropy maps to that range."),
-    _flag(
+    _sampling("dynatemp_exp", "--dynatemp-exp", _STRENGTH, "How entropy maps to that range."),
+    _sampling(
         "mirostat",
         "--mirostat",
         Number(low=0, high=2, whole=True),
         "1 or 2: that version replaces all cuts; 0 = off.",
     ),
-    _flag("mirostat_lr", "--mirostat-lr", _SHARE, "Mirostat's learning rate (eta)."),
-    _flag("mirostat_ent", "--mirostat-ent", _STRENGTH, "Mirostat's target entropy (tau)."),
-    _flag(
+    _sampling("mirostat_lr", "--mirostat-lr", _SHARE, "Mirostat's learning rate (eta)."),
+    _sampling("mirostat_ent", "--mirostat-ent", _STRENGTH, "Mirostat's target entropy (tau)."),
+    _sampling(
         "repeat_penalty",
         "--repeat-penalty",
         Number(low=0, high=100, above=True),
         "Divides the score of what was said; 1 = off.",
     ),
-    _flag("repeat_last_n", "--repeat-last-n", _WINDOW, "Tokens penalised; -1 = all, 0 = none."),
-    _flag("presence_penalty", "--presence-penalty", _PENALTY, "Taken off once for what was said."),
-    _flag("frequency_penalty", "--frequency-penalty", _PENALTY, "Taken off each time it was said."),
-    _flag("dry_multiplier", "--dry-multiplier", _STRENGTH, "Against repeated sequences; 0 = off."),
-    _flag("dry_base", "--dry-base", Number(low=1, high=100), "Growth with the sequence's length."),
-    _flag("dry_allowed_length", "--dry-allowed-length", _COUNT, "Longest repetition unpunished."),
-    _flag("dry_penalty_last_n", "--dry-penalty-last-n", _WINDOW, "Tokens searched; -1 = all."),
-    Flag(
-        key="dry_sequence_breakers",
-        names=("--dry-sequence-breaker",),
-        kind=Text(empty=False),
-        help="Ends a sequence; repeatable, replaces the defaults; none = no breaker.",
-        panel="Sampling",
-        commands=GENERATION,
+    _sampling("repeat_last_n", "--repeat-last-n", _WINDOW, "Tokens penalised; -1 = all, 0 = none."),
+    _sampling(
+        "presence_penalty", "--presence-penalty", _PENALTY, "Taken off once for what was said."
+    ),
+    _sampling(
+        "frequency_penalty", "--frequency-penalty", _PENALTY, "Taken off each time it was said."
+    ),
+    _sampling(
+        "dry_multiplier", "--dry-multiplier", _STRENGTH, "Against repeated sequences; 0 = off."
+    ),
+    _sampling(
+        "dry_base", "--dry-base", Number(low=1, high=100), "Growth with the sequence's length."
+    ),
+    _sampling(
+        "dry_allowed_length", "--dry-allowed-length", _COUNT, "Longest repetition unpunished."
+    ),
+    _sampling("dry_penalty_last_n", "--dry-penalty-last-n", _WINDOW, "Tokens searched; -1 = all."),
+    _sampling(
+        "dry_sequence_breakers",
+        "--dry-sequence-breaker",
+        Text(empty=False),
+        "Ends a sequence; repeatable, replaces the defaults; none = no breaker.",
         repeatable=True,
         cleared_by="none",
     ),
-    _flag("samplers", "--samplers", Samplers(), "The steps and their order."),
-    Flag(
-        key="logit_bias",
-        names=("--logit-bias",),
-        kind=Bias(),
-        help="Makes a token, by id or by text, more or less likely; repeatable.",
-        panel="Sampling",
-        commands=GENERATION,
+    _sampling("samplers", "--samplers", Samplers(), "The steps and their order."),
+    _sampling(
+        "logit_bias",
+        "--logit-bias",
+        Bias(),
+        "Makes a token, by id or by text, more or less likely; repeatable.",
         repeatable=True,
     ),
 )
