@@ -106,8 +106,10 @@ class JsonAnswer:
 class JsonLines:
     """`start`, `prefill`, `token` and `end`, each as it happens. Times in ms since the load."""
 
-    def __init__(self, write_line: Callable[[str], None]) -> None:
+    def __init__(self, write_line: Callable[[str], None], turn: int | None = None) -> None:
+        """turn: its number in a chat, from 1; in every line, then."""
         self._write_line = write_line
+        self._turn = {} if turn is None else {"turn": turn}
         self._origin = 0.0
 
     def start(self, facts: RunFacts, origin: float) -> None:
@@ -139,7 +141,7 @@ class JsonLines:
         }
 
     def _line(self, kind: str, fields: dict[str, object]) -> None:
-        self._write_line(json_text({"type": kind, **fields}))
+        self._write_line(json_text({"type": kind, **self._turn, **fields}))
 
 
 def json_text(value: object) -> str:

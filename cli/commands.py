@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 CommandName: TypeAlias = Literal[
-    "generate", "render", "tokens", "show",
+    "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
     "info", "config",
 ]  # fmt: skip
@@ -45,6 +45,20 @@ COMMANDS: tuple[Command, ...] = (
         many=True,
         word_help=_PROMPT_HELP,
         aliases=("gen",),
+    ),
+    Command(
+        name="chat",
+        help="Talk with a model; `nextok` alone on a terminal does the same.",
+        word="PROMPT",
+        many=True,
+        word_help="The first message.",
+    ),
+    Command(
+        name="chats",
+        help="List the saved chats; with words, those that say them.",
+        word="WORDS",
+        many=True,
+        word_help="What a chat must say; with --rename, the old and the new name.",
     ),
     Command(
         name="render",

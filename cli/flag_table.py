@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nextok.cli.chat_flags import CHAT_FLAGS
 from nextok.cli.commands import CommandName
 from nextok.cli.flags import Flag
 from nextok.cli.hub_flags import HUB_FLAGS
@@ -14,6 +15,7 @@ FLAGS: tuple[Flag, ...] = (
     *PROMPT_FLAGS,
     *SAMPLING_FLAGS,
     *STOP_FLAGS,
+    *CHAT_FLAGS,
     *HUB_FLAGS,
     *OUTPUT_FLAGS,
 )

@@ -14,6 +14,8 @@ from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
 from nextok.cli.settings import (
     BiasSettings,
+    ChatSettings,
+    ChatsSettings,
     ConfigSettings,
     EngineSettings,
     HubSettings,
@@ -32,11 +34,13 @@ GROUPS: tuple[type, ...] = (
     Sampling,
     StopSettings,
     OutputSettings,
+    ChatSettings,
+    ChatsSettings,
     HubSettings,
     ConfigSettings,
 )
 EVERYWHERE = NAMES
-GENERATION: tuple[CommandName, ...] = ("generate", "config")
+GENERATION: tuple[CommandName, ...] = ("generate", "chat", "config")
 PROMPTS: tuple[CommandName, ...] = ("generate", "render", "tokens", "config")
 
 

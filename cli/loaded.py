@@ -83,8 +83,9 @@ def load(
     *,
     around_fetching: Surroundings,
     vocabulary_only: bool = False,
+    wait_for: Callable[[Callable[[], Weights]], Weights] | None = None,
 ) -> Loaded:
-    """Find the model, or fetch it, and load it.
+    """Find the model, or fetch it, and load it. `wait_for` runs the load itself.
 
     Raises UsageError, ModelError, HubError, EngineError, Aborted.
     """
@@ -97,7 +98,11 @@ def load(
     if engine.model is None and path is not None:
         console.note(f"answering with {path.stem}; -m names another model")
     began = clock()
-    weights = _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
+
+    def opened() -> Weights:
+        return _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
+
+    weights = opened() if wait_for is None else wait_for(opened)
     done = clock()
     recommended = recommendations(weights.recommended_sampling, console)
     resolved = resolved.with_model(names_of(engine.model, path), recommended)

@@ -13,6 +13,7 @@ from nextok.cli.flag_types import text_of
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _TIME = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|)", re.ASCII)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
 
 
@@ -90,3 +91,19 @@ class Duration:
         if not 0 < seconds <= 1e9:
             raise ValueError
         return seconds
+
+
+class Size:
+    """Bytes, written with or without a binary unit: 500MiB, 4G."""
+
+    metavar = "SIZE"
+    expected = "a size like 500MiB or 4GiB"
+
+    def parse(self, text: str) -> object:
+        match = _SIZE.fullmatch(text.strip())
+        if match is None:
+            raise ValueError
+        return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
+
+    def accept(self, value: object) -> object:
+        return self.parse(text_of(value))

@@ -9,15 +9,17 @@ from nextok.cli.flag_types import Choice, Encoding, JsonObject, Path, Switch, Te
 from nextok.cli.flags import GENERATION, PROMPTS, Flag, flag
 from nextok.cli.number_types import Number
 
-_SIZED: tuple[CommandName, ...] = ("generate", "show", "config")
-_BUILT: tuple[CommandName, ...] = ("generate", "info", "config")
-_NAMING: tuple[CommandName, ...] = (*PROMPTS, "show", "pull", "verify", "info")
+_SIZED: tuple[CommandName, ...] = (*GENERATION, "show")
+_BUILT: tuple[CommandName, ...] = (*GENERATION, "info")
+_NAMING: tuple[CommandName, ...] = (*PROMPTS, "chat", "show", "pull", "verify", "info")
+_CHATTING: tuple[CommandName, ...] = (*PROMPTS, "chat")
 _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
 _CACHE = one_of("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1", name="TYPE")
 
 _model = partial(flag, panel="Model")
 _prompt = partial(flag, panel="Prompt", commands=PROMPTS)
+_spoken = partial(flag, panel="Prompt", commands=_CHATTING)
 _typed = partial(flag, panel="Prompt", commands=_TYPED, ambient=False)
 
 MODEL_FLAGS: tuple[Flag, ...] = (
@@ -81,31 +83,37 @@ PROMPT_FLAGS: tuple[Flag, ...] = (
         "Read a file into the prompt; repeatable; - is standard input.",
         repeatable=True,
     ),
-    _prompt(
+    _spoken(
         "system", "-sys --system", Text(), "What the model is to be.", aliases="--system-prompt"
+    ),
+    _spoken(
+        "fold_system",
+        "--fold-system",
+        Switch(),
+        "Put the system message at the head of the first user message.",
     ),
     _prompt("messages", "--messages", Path(), "A whole conversation, as JSON."),
     _prompt("prefill", "--prefill", Text(), "The beginning of the reply."),
     _prompt("raw", "--raw", Switch(), "No chat template: the prompt as it is.", off="--chat"),
     _prompt("special", "--special", Switch(), "With --raw: parse control tokens."),
-    _prompt(
+    _spoken(
         "escape",
         "-e --escape",
         Switch(),
         "Replace \\n and its like in prompt, system and stops.",
     ),
-    _prompt("encoding", "--encoding", Encoding(), "How files and standard input are encoded."),
+    _spoken("encoding", "--encoding", Encoding(), "How files and standard input are encoded."),
     _prompt("no_stdin", "--no-stdin", Switch(), "Never read standard input.", off="--stdin"),
-    _prompt(
+    _spoken(
         "chat_template",
         "--chat-template",
         Path(metavar="NAME|FILE", expected="the name of a template or the path of a file"),
         "Use this template, not the model's.",
     ),
-    _prompt(
+    _spoken(
         "chat_template_kwargs", "--chat-template-kwargs", JsonObject(), "What the template is told."
     ),
-    _prompt(
+    _spoken(
         "reasoning",
         "--reasoning",
         Choice(values={"on": True, "off": False, "auto": None}),

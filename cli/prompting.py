@@ -10,9 +10,10 @@ from nextok.cli.console import Console
 from nextok.cli.prompt import PromptReader, argument
 from nextok.cli.settings import PromptSettings
 from nextok.generation.errors import ContextError, UsageError
-from nextok.generation.message import Message
+from nextok.generation.message import Message, with_system_folded
 
 if TYPE_CHECKING:
+    from nextok.backends.chat_template import ChatTemplate
     from nextok.backends.weights import Weights
 
 #: The names under which chat templates take the switch for reasoning.
@@ -89,30 +90,48 @@ class Prompt:
         return PromptTokens(ids=ids, text=text, raw=True)
 
     def _chat(self, weights: Weights, source: str) -> PromptTokens:
-        from nextok.backends.chat_template import ChatTemplate
-        from nextok.backends.prompt_tokens import chat_tokens
+        template = chat_template(weights, source)
+        return templated(weights, template, self.messages, self.settings, self.prefill)
 
-        tokenizer = weights.tokenizer
-        template = ChatTemplate(
-            source, tokenizer.special_text("bos"), tokenizer.special_text("eos")
-        )  # fmt: skip
-        chat = chat_tokens(
-            tokenizer, template, self.messages, variables=self._variables(), prefill=self.prefill
-        )
-        return PromptTokens(
-            ids=chat.tokens,
-            text=chat.text,
-            raw=False,
-            opened=chat.opens_reasoning,
-            prefill=self.prefill,
-        )
 
-    def _variables(self) -> Mapping[str, object]:
-        settings = self.settings
-        switch = {} if settings.reasoning is None else dict.fromkeys(
-            _REASONING_SWITCHES, settings.reasoning
-        )  # fmt: skip
-        return {**switch, **settings.chat_template_kwargs}
+def chat_template(weights: Weights, source: str) -> ChatTemplate:
+    """The template, compiled for this model. Raises TemplateError."""
+    from nextok.backends.chat_template import ChatTemplate
+
+    tokenizer = weights.tokenizer
+    return ChatTemplate(source, tokenizer.special_text("bos"), tokenizer.special_text("eos"))
+
+
+def templated(
+    weights: Weights,
+    template: ChatTemplate,
+    messages: Sequence[Message],
+    settings: PromptSettings,
+    prefill: str,
+) -> PromptTokens:
+    """A conversation, and the beginning of the reply to it, as tokens. Raises TemplateError."""
+    from nextok.backends.prompt_tokens import chat_tokens
+
+    if settings.fold_system:
+        messages = with_system_folded(messages)
+    chat = chat_tokens(
+        weights.tokenizer, template, messages, variables=_variables(settings), prefill=prefill
+    )
+    return PromptTokens(
+        ids=chat.tokens,
+        text=chat.text,
+        raw=False,
+        opened=chat.opens_reasoning,
+        prefill=prefill,
+    )
+
+
+def _variables(settings: PromptSettings) -> Mapping[str, object]:
+    """What the template is told beside the messages."""
+    switch = {} if settings.reasoning is None else dict.fromkeys(
+        _REASONING_SWITCHES, settings.reasoning
+    )  # fmt: skip
+    return {**switch, **settings.chat_template_kwargs}
 
 
 def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
@@ -132,11 +151,12 @@ def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
         settings=settings,
         messages=reader.messages(),
         prefill=prefill,
-        template=_template(settings.chat_template),
+        template=named_template(settings.chat_template),
     )
 
 
-def _template(name: str | None) -> str | None:
+def named_template(name: str | None) -> str | None:
+    """The source of the template of that name or file. Raises UsageError."""
     if name is None:
         return None
     from nextok.backends.named_templates import load_template

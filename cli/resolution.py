@@ -17,6 +17,8 @@ from nextok.cli.config_file import ConfigFile
 from nextok.cli.flag_table import FLAGS, flags_of
 from nextok.cli.settings import (
     BiasSettings,
+    ChatSettings,
+    ChatsSettings,
     EngineSettings,
     HubSettings,
     LogitBias,
@@ -104,6 +106,16 @@ class Resolved:
         return self._fill(OutputSettings)
 
     @property
+    def chat(self) -> ChatSettings:
+        """How a conversation is carried on."""
+        return self._fill(ChatSettings)
+
+    @property
+    def chats(self) -> ChatsSettings:
+        """What is to happen with saved chats."""
+        return self._fill(ChatsSettings)
+
+    @property
     def hub(self) -> HubSettings:
         """What may be fetched, and how."""
         return self._fill(HubSettings)
@@ -122,6 +134,11 @@ class Resolved:
         tables = (*_model_tables(self.config, refs), *_general(self.config, self.command))
         layer = Layer(origin="model", values=dict(recommended or {}))
         return replace(self, written=tables, recommended=layer)
+
+    def with_set(self, values: Mapping[str, object]) -> Resolved:
+        """The settings with some that were set since, above all others."""
+        asked = (Layer(origin="set in the chat", values=values), *self.asked)
+        return replace(self, asked=asked)
 
     def _layer(self, key: str) -> Layer:
         return next(layer for layer in self.layers if key in layer.values)

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 ColorMode: TypeAlias = Literal["auto", "always", "never"]
 ThinkMode: TypeAlias = Literal["show", "dim", "hide"]
+FullMode: TypeAlias = Literal["drop", "stop", "shift"]
 FlashMode: TypeAlias = Literal["auto", "on", "off"]
 CacheType: TypeAlias = Literal[
     "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"
@@ -59,6 +60,8 @@ class PromptSettings:
     chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
     reasoning: bool | None = None
     """None leaves it to the model."""
+    fold_system: bool = False
+    """Whether the system message goes into the first user message."""
     no_stdin: bool = False
 
 
@@ -111,6 +114,37 @@ class OutputSettings:
     color: ColorMode = "auto"
     think: ThinkMode | None = None
     """None: dim on a terminal, hidden from a pipe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatSettings:
+    """How a conversation is carried on, and what of it is kept."""
+
+    continue_last: bool = False
+    """Whether the last chat is taken up."""
+    resume: str | None = None
+    """The name of a saved chat."""
+    save: bool | None = None
+    """None: a chat is kept, a single answer is not."""
+    interactive: bool = False
+    """Whether the terminal takes over when standard input has ended."""
+    on_full: FullMode = "drop"
+    """What makes room in a full context."""
+    markdown: bool = True
+    think_budget: int | None = None
+    """Most tokens of reasoning; None: no limit."""
+    state_cap: int = 4 << 30
+    """Bytes that kept KV states may take on disk, all together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatsSettings:
+    """What `nextok chats` was asked for."""
+
+    export: str | None = None
+    format: Literal["md", "json"] = "md"
+    delete: str | None = None
+    rename: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,11 @@ class Stdout:
         if codes and self.is_terminal:
             self._write(codes.encode("ascii"))
 
+    def drawn(self, text: str) -> None:
+        """What was laid out for a terminal: foreign text in it is harmless already."""
+        self._ended_line = text.endswith("\n")
+        self._write(text.encode(self._encoding, errors="replace"))
+
     def line(self, text: str) -> None:
         """One whole line of JSON."""
         self._write(text.encode("utf-8", errors="replace") + b"\n")

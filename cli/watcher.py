@@ -15,7 +15,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from nextok.generation.events import Event
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_KEYS = (signal.SIGINT, signal.SIGTSTP)
+_PATIENCE_ENDS = 3
+"""Presses of Ctrl-C during one generation that end the process."""
 
 #: Seconds the main thread has to come back, first while there can be no answer yet (freeing a
 #: large model takes the kernel long enough), and then to write its last bytes.
@@ -35,6 +38,16 @@ FAREWELL = 0.4
 
 _STOP, _LOOK_AGAIN = b"\0", b"\xff"
 """Words of the wake-up pipe that are no signal's number."""
+
+
+class Keyboard(Protocol):
+    """A terminal whose modes are ours while a reply is made."""
+
+    def hold(self) -> None:
+        """Take them."""
+
+    def release(self) -> None:
+        """Give them back: the process is about to stop or to end."""
 
 
 class Watcher:
@@ -49,10 +62,14 @@ class Watcher:
         clock: Callable[[], float],
         output: int = 1,
         last_words: Callable[[FinishReason], None],
+        keyboard: Keyboard | None = None,
     ) -> None:
         """started: the process's start in `clock`'s seconds. output: the answer's descriptor.
-        last_words: called before the process is ended without the main thread."""
+        last_words: called before the process is ended without the main thread.
+        keyboard: somebody sits at it: an interrupt ends the generation, not the process."""
         self.signal_number = 0
+        self._keyboard = keyboard
+        self._presses = 0
         self._abort = abort
         self._deadlines = deadlines
         self._started = started
@@ -71,13 +88,13 @@ class Watcher:
         """Take over the signals that are not ignored, and begin."""
         os.set_blocking(self._wakeup, False)
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
-        for number in SIGNALS:
+        for number in self._taken:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
                 signal.signal(number, _leave_it_to_the_thread)
         self._thread.start()
         # From now on signals come to the thread: the main thread would take them only between two
         # system calls, and the engine maps or reads a large file in a single one.
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._taken)
 
     def stop(self) -> None:
         """The answer is out: nothing can end it any more."""
@@ -87,10 +104,10 @@ class Watcher:
         self._thread.join()
         os.close(self._ours)
         os.close(self._wakeup)
-        for number in SIGNALS:
+        for number in self._taken:
             if signal.getsignal(number) is _leave_it_to_the_thread:
                 signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._taken)
 
     def came_back(self) -> None:
         """The main thread has seen the abort and only writes its last bytes."""
@@ -123,6 +140,10 @@ class Watcher:
             self._has_token = self._has_token or isinstance(event, Token)
             yield event
 
+    @property
+    def _taken(self) -> tuple[signal.Signals, ...]:
+        return SIGNALS if self._keyboard is None else (*SIGNALS, signal.SIGTSTP)
+
     def _watch(self) -> None:
         poll = select.poll()
         poll.register(self._ours, select.POLLIN)
@@ -142,9 +163,24 @@ class Watcher:
         for number in numbers:
             if number == _STOP[0]:
                 return False
-            if number in SIGNALS:
+            if self._keyboard is not None and number in _KEYS:
+                self._key(number, self._keyboard)
+            elif number in SIGNALS:
                 self._signal(number)
         return True
+
+    def _key(self, number: int, keyboard: Keyboard) -> None:
+        """Ctrl-Z, or Ctrl-C: once to end the generation, three times to end everything."""
+        if number == signal.SIGTSTP:
+            keyboard.release()
+            os.kill(os.getpid(), signal.SIGSTOP)  # all threads; here it goes on after `fg`
+            keyboard.hold()
+            return
+        self._presses += 1
+        if self._presses == _PATIENCE_ENDS:
+            self.signal_number = number
+            self._end()
+        self._abort.trip(FinishReason.INTERRUPTED)
 
     def _signal(self, number: int) -> None:
         if self.signal_number:
@@ -189,6 +225,8 @@ class Watcher:
     def _end(self) -> None:
         reason = self._abort.reason or FinishReason.INTERRUPTED
         with contextlib.suppress(Exception):  # nothing may keep the process alive now
+            if self._keyboard is not None:
+                self._keyboard.release()
             self._last_words(reason)
         leave(reason, self.signal_number)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from nextok.generation.errors import UsageError
 
@@ -37,6 +37,14 @@ class Message:
     def fields(self) -> dict[str, object]:
         """The message as chat templates expect it."""
         return {**self.extra, "role": self.role, "content": self.content}
+
+
+def with_system_folded(messages: Sequence[Message]) -> list[Message]:
+    """The system message at the head of the first user message, for templates without that role."""
+    if len(messages) < 2 or messages[0].role != "system":
+        return list(messages)
+    system, first, *rest = messages
+    return [replace(first, content=f"{system.content}\n\n{first.content}"), *rest]
 
 
 def parse_messages(text: str) -> list[Message]:
