@@ -84,7 +84,10 @@ class Hub:
         )
 
     def search(self, words: Sequence[str], limit: int = 20) -> list[Found]:
-        """Repositories with GGUF files whose name holds the words, most downloaded first."""
+        """Repositories with GGUF files whose name holds the words, most downloaded first.
+
+        Entries whose names are none are dropped, but an answer of nothing else is an error.
+        """
         self._online("to search")
         with library_errors(self._subject(), self.endpoint):
             models = api(self.endpoint).list_models(
@@ -95,7 +98,13 @@ class Hub:
                 expand=["downloads", "likes", "gated", "lastModified", "gguf"],
             )
             rows = [found(model) for model in models]
-        return [row for row in rows if row is not None]
+        usable = [row for row in rows if row is not None]
+        if rows and not usable:
+            raise NoHub(
+                f"nothing usable found: {self.endpoint} answered {len(rows)} entries, and none has"
+                " the name of a repository: check HF_ENDPOINT"
+            )
+        return usable
 
     @contextmanager
     def open(self, remote: RemoteFile, start: int, end: int | None) -> Iterator[Body]:

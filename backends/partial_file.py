@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import shutil
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
@@ -146,14 +145,19 @@ def write_error(error: OSError, path: Path, needed: int | None = None) -> HubErr
 
 
 def free_bytes(path: Path) -> int | None:
-    """On the disk that the path is on, or will be; None when it does not say."""
+    """On the disk that the path is on, or will be; None when it does not say.
+
+    None too where nothing can be written: "0 bytes free" would be true, and not the reason.
+    """
     for folder in (path, *path.parents):
         try:
-            return shutil.disk_usage(folder).free
+            disk = os.statvfs(folder)
         except FileNotFoundError:
             continue
         except OSError:
             return None
+        writable = disk.f_blocks and not disk.f_flag & os.ST_RDONLY
+        return disk.f_bavail * disk.f_frsize if writable else None
     return None
 
 

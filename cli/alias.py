@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from nextok.backends.locate import TOY
+from nextok.cli.commands import find
 from nextok.cli.config_writer import remove_entry, set_entry
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
@@ -51,7 +52,9 @@ def _known(name: str, aliases: Mapping[str, str]) -> str:
 
 
 def _checked(name: str) -> str:
-    """The name, if it cannot be taken for a path or a name of the hub."""
+    """The name, if it cannot be taken for a path, a name of the hub or a command."""
+    if find(name) is not None:
+        raise UsageError(f"{name!r} cannot be an alias: it is a command: choose another name")
     if name == TOY or name.lower().endswith(".gguf") or not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be an alias: a word without / : @ and ~ that is not {TOY!r}, "

@@ -68,6 +68,13 @@ def test_names_that_mean_something_else_are_refused(
     assert path.read_text() == ""
 
 
+@pytest.mark.parametrize("name", ["ls", "list", "gen", "generate", "config"])
+def test_a_command_is_no_alias(ask: Ask, config_file: ConfigFile, name: str) -> None:
+    path = config_file("")
+    ask("alias", name, "owner/repo").check_failed(2, f"'{name}' cannot be an alias", "a command")
+    assert path.read_text() == ""
+
+
 def test_a_model_that_is_nowhere_is_refused(ask: Ask, config_file: ConfigFile) -> None:
     config_file("")
     ask("alias", "a", "./none.gguf").check_failed(2, "no such file")

@@ -339,6 +339,12 @@ def test_settings_of_the_network_that_cannot_be_used_are_named(
     ask("pull", REF).check_failed(1, *words)
 
 
+def test_a_folder_that_cannot_be_is_called_not_writable_and_not_full(ask: Ask, emoji: Any) -> None:
+    asked = ask("pull", REF, env={"HF_HUB_CACHE": "/proc/x"})
+    asked.check_failed(1, "/proc/x", "cannot be written", "set HF_HUB_CACHE")
+    assert "free" not in asked.err
+
+
 def test_offline_is_said_when_it_keeps_a_model_from_being_fetched(ask: Ask, emoji: Any) -> None:
     ask("--offline", "-m", REF, "hi").check_failed(1, "not on disk", "offline")
 

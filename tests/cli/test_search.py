@@ -50,6 +50,14 @@ def test_nothing_found_is_no_error(ask: Ask, repos: Any) -> None:
     assert (found.code, found.out, found.err) == (0, b"", "")
 
 
+def test_an_answer_of_junk_alone_is_said(ask: Ask, repos: Any) -> None:
+    junk = b'[{"id": "no-slash"}, {"id": "../../etc/passwd"}]'
+    repos.fault("/api/models", status=200, body=junk)
+    ask("search", "smol").check_failed(1, "nothing usable found", "2 entries", "HF_ENDPOINT")
+    repos.fault("/api/models", status=200, body=junk[:-1] + b', {"id": "a/b"}]')
+    assert ask("search", "smol").out.startswith(b"a/b ")
+
+
 def test_words_are_needed_and_limits_are_checked(ask: Ask, repos: Any) -> None:
     ask("search").check_failed(2, "say what to look for")
     ask("search", "--limit", "0", "x").check_failed(2, "--limit")
