@@ -54,6 +54,18 @@ class LlamaCache:
             self.clear()
         return len(self.tokens)
 
+    def shift(self, keep: int, discard: int) -> bool:
+        """Cut in the middle. The engine turns the keys to their new places with the next pass."""
+        memory = self._memory.handle
+        if not self._memory.cuttable or not self._llama.llama_memory_can_shift(memory):
+            return False
+        end = keep + discard
+        if not self._llama.llama_memory_seq_rm(memory, self.sequence, keep, end):
+            return False
+        self._llama.llama_memory_seq_add(memory, self.sequence, end, -1, -discard)
+        del self.tokens[keep:end]
+        return True
+
     def clear(self) -> None:
         """Forget everything, which every kind of memory can do."""
         self._llama.llama_memory_seq_rm(self._memory.handle, self.sequence, -1, -1)

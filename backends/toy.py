@@ -79,6 +79,10 @@ class ToyCache:
         del self.tokens[length:]
         return len(self.tokens)
 
+    def shift(self, keep: int, discard: int) -> bool:
+        del self.tokens[keep : keep + discard]
+        return True
+
     def fork(self) -> ToyCache:
         twin = ToyCache()
         twin.tokens.extend(self.tokens)

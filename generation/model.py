@@ -35,6 +35,14 @@ class Cache(Protocol):
         That may be fewer, down to 0: a recurrent memory cannot be cut in the middle.
         """
 
+    def shift(self, keep: int, discard: int) -> bool:
+        """Forget tokens [keep, keep + discard) and move the rest down; False where it cannot.
+
+        What moves is not computed again: it was read with the forgotten tokens before it. False
+        leaves the cache as it was: a recurrent memory has no places, and keys that another cache
+        shares stay where they are. shift(0, 0) changes nothing and asks.
+        """
+
     def fork(self) -> Cache:
         """A second cache that holds the same tokens and goes its own way from here."""
 

@@ -85,6 +85,17 @@ class ReasoningSplitter:
             self._otherwise = SpanKind.REASONING
         self._state = self._at_start
 
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether a block is open, as far as can be told."""
+        opened = self._state == self._at_start and self._otherwise is SpanKind.REASONING
+        return opened or self._state == self._in_reasoning
+
+    @property
+    def closing(self) -> str | None:
+        """The tag that would close the open block; None if none is open."""
+        return self._style.closing if self._style and self.in_reasoning else None
+
     def feed(self, text: str) -> list[Span]:
         """The spans that are certain now, in order; adjacent ones differ in kind."""
         return _joined(self._run(text))

@@ -1,0 +1,269 @@
+"""A conversation: a tree of messages, one path of which is being talked on.
+
+Promises that nothing said is lost: undo, regenerate and edit only move the head, the end of that
+path. Every change is a record, so a file to which records are only appended rebuilds the whole,
+from any number of its first lines. Refuses to know files, templates and tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from nextok.generation.conversation_state import ConversationState, Record, message_record
+from nextok.generation.finish import FinishReason
+from nextok.generation.message import Message
+from nextok.generation.message_tree import ASSISTANT, USER, Entry
+
+__all__ = ["Branch", "Conversation", "Entry"]
+
+CUT = frozenset(FinishReason) - {FinishReason.EOS, FinishReason.STOP, FinishReason.ERROR}
+"""After these a reply can be continued: the model had more to say."""
+_TITLE_LENGTH = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A path one can switch to: a named one, or "#12", which ends with message 12."""
+
+    name: str
+    entries: int
+    """How many messages it has."""
+    last_text: str
+    is_current: bool
+
+
+class Conversation:
+    """Verbs move the head; views read the path that ends there."""
+
+    def __init__(self, record: Callable[[Record], None] | None = None) -> None:
+        """record: told of every change, after it is made; it may append it to a file."""
+        self._tell = record
+        self._state = ConversationState()
+
+    def apply(self, record: Record) -> None:
+        """Replay one record, without telling `record`. ValueError, nothing changed: no fit."""
+        self._state.apply(record)
+
+    def records(self) -> Iterator[dict[str, object]]:
+        """The whole as records, for a fresh copy."""
+        return self._state.records()
+
+    # What is so.
+
+    @property
+    def system(self) -> str | None:
+        """The system message. It stands before every branch."""
+        return self._state.system
+
+    @property
+    def model(self) -> str | None:
+        """The name of the model that was last talked to."""
+        return self._state.model
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What the user has set in this conversation, as texts."""
+        return MappingProxyType(self._state.settings)
+
+    @property
+    def title(self) -> str:
+        """The first line of the first message, shortened; empty before it is said."""
+        first = next(iter(self.entries() or self._state.tree), None)
+        lines = first.content.strip().splitlines() if first else []
+        line = " ".join(lines[0].split()) if lines else ""
+        return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+    @property
+    def head(self) -> int | None:
+        """The id of the last message of the path; None when it is empty."""
+        return self._state.head
+
+    @property
+    def current_branch(self) -> str:
+        """Its name. There always is one, and it moves with the head."""
+        return self._state.current
+
+    def entries(self) -> list[Entry]:
+        """The path, all of it."""
+        return self._state.tree.path(self.head)
+
+    def window(self) -> list[Entry]:
+        """The path without what was dropped for room."""
+        path = self.entries()
+        place = {entry.id: index for index, entry in enumerate(path)}
+        starts = (place[start] for start in reversed(self._state.window_starts) if start in place)
+        return path[next(starts, 0) :]
+
+    def messages(self) -> list[Message]:
+        """What a chat template is given: the system message, if any, and the window."""
+        system = [] if self.system is None else [Message("system", self.system)]
+        return [*system, *(Message(entry.role, entry.content) for entry in self.window())]
+
+    @property
+    def pending(self) -> Entry | None:
+        """The last message if it is the user's: it was never answered, or is about to be."""
+        return self._last(USER)
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the last message is a reply that was cut."""
+        reply = self._last(ASSISTANT)
+        return reply is not None and reply.finish in CUT
+
+    def branches(self) -> list[Branch]:
+        """The named ones, then the ends of abandoned paths, which no named one reaches."""
+        return [self._branch(name, tip) for name, tip in self._all_tips().items()]
+
+    # What can be done.
+
+    def set_system(self, text: str | None) -> None:
+        """None takes it away; an empty one is a message that says nothing."""
+        if text != self.system:
+            self._change({"kind": "system", "text": text})
+
+    def set_model(self, name: str | None) -> None:
+        """Note whom the user talks to from now on."""
+        if name != self.model:
+            self._change({"kind": "model", "name": name})
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """None goes back to the default."""
+        if value != self.settings.get(name):
+            self._change({"kind": "setting", "name": name, "value": value})
+
+    def say(self, text: str) -> Entry:
+        """The user says something. It takes the place of a message that was never answered."""
+        before = self.pending.parent if self.pending else self.head
+        return self._add(self._next_entry(USER, text, before))
+
+    def reply(
+        self,
+        text: str,
+        *,
+        reasoning: str = "",
+        finish: str | None = None,
+        figures: Mapping[str, object] | None = None,
+    ) -> Entry:
+        """The model answers the pending message. ValueError if there is none."""
+        if self.pending is None:
+            raise ValueError("there is no message to reply to")
+        return self._answer(self.pending.id, text, reasoning, finish, figures)
+
+    def extend(
+        self,
+        text: str,
+        *,
+        reasoning: str = "",
+        finish: str | None = None,
+        figures: Mapping[str, object] | None = None,
+    ) -> Entry:
+        """A longer version of the last reply takes its place; text and reasoning are whole.
+
+        ValueError if the last message is no reply.
+        """
+        short = self._last(ASSISTANT)
+        if short is None:
+            raise ValueError("there is no reply to continue")
+        return self._answer(short.parent, text, reasoning, finish, figures)
+
+    def undo(self) -> Entry | None:
+        """Go back to before the user's last message; that message, or None on an empty path."""
+        message = self._last_of_user()
+        if message is not None:
+            self.return_to(message.parent)
+        return message
+
+    def rewind(self) -> Entry | None:
+        """Go back to the user's last message, to have it answered anew; that message, or None."""
+        message = self._last_of_user()
+        if message is not None:
+            self.return_to(message.id)
+        return message
+
+    def clear(self) -> None:
+        """Begin again with an empty path; the one so far becomes a branch."""
+        self.return_to(None)
+
+    def return_to(self, entry_id: int | None) -> None:
+        """Put the head on any message: where it was before a turn that failed, for one."""
+        if entry_id != self.head:
+            self._change({"kind": "head", "at": entry_id})
+
+    def drop_before(self, entry_id: int) -> None:
+        """On all paths through this message of the user's, the window begins with it."""
+        self._change({"kind": "window", "start": entry_id})
+
+    def branch(self, name: str | None = None) -> str:
+        """A new branch that ends where the current one does, and a switch to it; its name."""
+        name = self._unused_name() if name is None else name
+        self._change({"kind": "branch", "name": name, "at": self.head})
+        return name
+
+    def switch(self, name: str) -> None:
+        """To another branch; an abandoned path, "#12", gets a name with it.
+
+        ValueError, saying which there are.
+        """
+        tips = self._all_tips()
+        if name not in tips:
+            raise ValueError(f"there is no branch {name!r}; there are: {', '.join(tips)}")
+        if name.startswith("#"):
+            self._change({"kind": "branch", "name": self._unused_name(), "at": tips[name]})
+        elif name != self.current_branch:
+            self._change({"kind": "switch", "name": name})
+
+    def _change(self, record: Record) -> None:
+        self._state.apply(record)
+        if self._tell is not None:
+            self._tell(record)
+
+    def _answer(
+        self,
+        question: int | None,
+        text: str,
+        reasoning: str,
+        finish: str | None,
+        figures: Mapping[str, object] | None,
+    ) -> Entry:
+        reason = None if finish is None else FinishReason(finish).value
+        entry = self._next_entry(ASSISTANT, text, question)
+        return self._add(replace(entry, reasoning=reasoning, finish=reason, figures=figures or {}))
+
+    def _next_entry(self, role: str, text: str, parent: int | None) -> Entry:
+        return Entry(id=len(self._state.tree) + 1, parent=parent, role=role, content=text)
+
+    def _add(self, entry: Entry) -> Entry:
+        self._change(message_record(entry))
+        return self._state.tree[entry.id]
+
+    def _last(self, role: str) -> Entry | None:
+        """The head's entry, if it is of that role."""
+        last = None if self.head is None else self._state.tree[self.head]
+        return last if last is not None and last.role == role else None
+
+    def _last_of_user(self) -> Entry | None:
+        reply = self._last(ASSISTANT)
+        if reply is None or reply.parent is None:
+            return self.pending
+        return self._state.tree[reply.parent]
+
+    def _all_tips(self) -> dict[str, int | None]:
+        named = self._state.branches
+        unnamed = [tip for tip in self._state.tree.leaves() if tip not in named.values()]
+        return {**named, **{f"#{tip}": tip for tip in unnamed}}
+
+    def _branch(self, name: str, tip: int | None) -> Branch:
+        path = self._state.tree.path(tip)
+        return Branch(
+            name=name,
+            entries=len(path),
+            last_text=path[-1].content if path else "",
+            is_current=name == self.current_branch,
+        )
+
+    def _unused_name(self) -> str:
+        taken = self._state.branches
+        return next(name for name in map("branch-{}".format, range(2, len(taken) + 3))
+                    if name not in taken)  # fmt: skip
