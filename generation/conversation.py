@@ -28,9 +28,10 @@ class Branch:
     """A path one can switch to: a named one, or "#12", which ends with message 12."""
 
     name: str
-    entries: int
-    """How many messages it has."""
-    last_text: str
+    messages: int
+    """How many it has."""
+    last: str
+    """The text of the last one."""
     is_current: bool
 
 
@@ -172,21 +173,21 @@ class Conversation:
         """Go back to before the user's last message; that message, or None on an empty path."""
         message = self._last_of_user()
         if message is not None:
-            self.return_to(message.parent)
+            self.move_to(message.parent)
         return message
 
     def rewind(self) -> Entry | None:
         """Go back to the user's last message, to have it answered anew; that message, or None."""
         message = self._last_of_user()
         if message is not None:
-            self.return_to(message.id)
+            self.move_to(message.id)
         return message
 
     def clear(self) -> None:
         """Begin again with an empty path; the one so far becomes a branch."""
-        self.return_to(None)
+        self.move_to(None)
 
-    def return_to(self, entry_id: int | None) -> None:
+    def move_to(self, entry_id: int | None) -> None:
         """Put the head on any message: where it was before a turn that failed, for one."""
         if entry_id != self.head:
             self._change({"kind": "head", "at": entry_id})
@@ -258,8 +259,8 @@ class Conversation:
         path = self._state.tree.path(tip)
         return Branch(
             name=name,
-            entries=len(path),
-            last_text=path[-1].content if path else "",
+            messages=len(path),
+            last=path[-1].content if path else "",
             is_current=name == self.current_branch,
         )
 

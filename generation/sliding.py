@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from nextok.generation.loop import shared_prefix
 from nextok.generation.model import Cache, Chunk, Logits, Model
 
+SINKS = 4
+"""Attention leans on the very first tokens, whatever they say: Xiao et al., "Efficient Streaming
+Language Models with Attention Sinks" (2023), section 3.1. So these always stay."""
+
 
 class Sliding:
     """A Model over a Model. Prompts must fit into the real context; answers need not."""
@@ -19,13 +23,9 @@ class Sliding:
     context_size = sys.maxsize
 
     def __init__(self, model: Model, *, keep: int) -> None:
-        """keep: how many of the first tokens always stay: the system message, or a few.
-
-        Attention leans on the very first tokens whatever they say (Xiao et al., "Efficient
-        Streaming Language Models with Attention Sinks", 2023), so 4 is the least to keep.
-        """
+        """keep: how many of the first tokens always stay, like those of a system message."""
         self._model = model
-        self._keep = keep
+        self._keep = max(keep, SINKS)
 
     @property
     def batch_size(self) -> int:
