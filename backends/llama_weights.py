@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 class LlamaWeights:
     """Loaded weights. `close` frees them; everything made from them must be closed before."""
 
-    def __init__(self, model: object, path: Path) -> None:
+    def __init__(self, model: object, path: Path, *, gpu_layers: int) -> None:
+        """gpu_layers: how many were asked for; 0 where there is no GPU."""
         self._llama = library()
         self.model = model
         self.name = path.stem
         self._path = path
+        self._gpu_layers = gpu_layers
+        self._fingerprint: str | None = None
         vocabulary = self._llama.llama_model_get_vocab(model)
         self.tokenizer = LlamaTokenizer(vocabulary)
         self.can_offload = supports_gpu()
@@ -68,7 +71,7 @@ class LlamaWeights:
         abort.check()
         if not model:
             raise ModelError(f"{path}: the engine cannot load it: {log.reason()}")
-        return cls(model, path)
+        return cls(model, path, gpu_layers=params.n_gpu_layers)
 
     @property
     def trained_context(self) -> int:
@@ -116,6 +119,17 @@ class LlamaWeights:
             vocabulary_size=len(self.tokenizer),
             keeps_partial_memory=not recurrent,
         )
+
+    def state_identity(self, options: ContextOptions) -> str:
+        """Of the model, the engine and the options. The file is looked at once."""
+        from nextok.backends.llama_identity import state_identity
+        from nextok.backends.model_fingerprint import model_fingerprint
+
+        self._fingerprint = self._fingerprint or model_fingerprint(self._path)
+        return state_identity(
+            self._fingerprint, options, self.metadata,
+            gpu_layers=self._gpu_layers, computes_exactly=self.computes_exactly,
+        )  # fmt: skip
 
     def sampler(
         self, sampling: Sampling, *, context_size: int, history: Sequence[int]

@@ -173,6 +173,10 @@ class Toy:
     def open(self, options: ContextOptions, abort: Abort) -> ToyModel:
         return ToyModel(options, abort)
 
+    def state_identity(self, options: ContextOptions) -> str:
+        """Its states are tokens: no option matters, and no version of its text."""
+        return "toy"
+
     def sampler(
         self, sampling: Sampling, *, context_size: int, history: Sequence[int]
     ) -> ToySampler:

@@ -70,6 +70,13 @@ class Weights(Protocol):
     def open(self, options: ContextOptions, abort: Abort) -> Context:
         """A context. EngineError when it cannot be made, before memory is touched."""
 
+    def state_identity(self, options: ContextOptions) -> str:
+        """Equal texts: a cache of the one takes up the exported state of the other, and goes on
+        as if it had computed it. Of model, engine and those options that matter to a state.
+
+        ModelError when the model file can no longer be read.
+        """
+
     def sampler(self, sampling: Sampling, *, context_size: int, history: Sequence[int]) -> Chain:
         """A sampler; `sampling.seed` is drawn already, `history` is what penalties look at."""
 
