@@ -24,6 +24,7 @@ def _beside(name: str) -> Any:
 
 
 scripted_gguf = _beside("scripted_gguf")
+_fakehub = _beside("fakehub")
 
 Build = Callable[..., Path]
 
@@ -41,6 +42,12 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     for name in list(os.environ):
         if name == "NO_COLOR" or name.startswith("NEXTOK_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def fakehub() -> Any:
+    """The module fakehub.py: `fakehub.FakeHub()` is a hub on the loopback."""
+    return _fakehub
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,26 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-def _fakehub() -> Any:
-    """The module tests/fakehub.py: under importlib mode it has no name to import it by."""
-    path = Path(__file__).parents[1] / "fakehub.py"
-    spec = importlib.util.spec_from_file_location("nextok_backends_fakehub", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-FAKEHUB = _fakehub()
-
-
-@pytest.fixture(scope="session")
-def fakehub() -> Any:
-    """The module, for more than one hub or a special one."""
-    return FAKEHUB
 
 
 @pytest.fixture
@@ -50,9 +29,9 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hub(online: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def hub(fakehub: Any, online: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A hub that this process and its children ask; `hub.log` has all requests."""
-    with FAKEHUB.FakeHub() as made:
+    with fakehub.FakeHub() as made:
         monkeypatch.setenv("HF_ENDPOINT", made.url)
         yield made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pexpect
+import pyte
 import pytest
 
 
@@ -131,24 +132,10 @@ def ask(known_models: Path) -> Ask:
     return run
 
 
-def _fakehub() -> Any:
-    """The module tests/fakehub.py: under importlib mode it has no name to import it by."""
-    path = Path(__file__).parents[1] / "fakehub.py"
-    spec = importlib.util.spec_from_file_location("nextok_cli_fakehub", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-FAKEHUB = _fakehub()
-
-
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def hub(fakehub: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A hub on the loopback that every run then asks; `hub.log` has all requests."""
-    with FAKEHUB.FakeHub() as made:
+    with fakehub.FakeHub() as made:
         monkeypatch.delenv("HF_HUB_OFFLINE")
         monkeypatch.setenv("HF_ENDPOINT", made.url)
         for name in ("http_proxy", "https_proxy", "all_proxy", "HF_TOKEN", "HF_HOME"):
@@ -161,3 +148,59 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def cache() -> Path:
     """The hub's cache folder, of this test alone."""
     return Path(os.environ["XDG_CACHE_HOME"]) / "huggingface" / "hub"
+
+
+@pytest.fixture
+def pulled(hub: Any, ask: Ask, emoji_gguf: Path) -> Any:
+    """A hub whose one model is here already, and which has been asked nothing since."""
+    hub.add_repo("owner/Emoji-GGUF", {"Emoji-Q4_K_M.gguf": emoji_gguf})
+    assert ask("pull", "-q", "owner/Emoji-GGUF:Q4_K_M").code == 0
+    hub.clear()
+    return hub
+
+
+class Terminal(pexpect.spawn):  # type: ignore[type-arg]
+    """nextok in a pseudo-terminal, its output as bytes."""
+
+    def rest(self) -> str:
+        """Everything up to the end of the process."""
+        self.expect(pexpect.EOF)
+        self.close()
+        assert isinstance(self.before, bytes)
+        return self.before.decode()
+
+    def lines(self) -> list[str]:
+        """What is left of that on the screen."""
+        return self.on_screen(self.rest())
+
+    def on_screen(self, output: str) -> list[str]:
+        """The lines that are left on the screen of such output."""
+        height, width = self.dimensions
+        screen = pyte.Screen(width, height)
+        pyte.Stream(screen).feed(output)
+        return [line.rstrip() for line in screen.display if line.strip()]
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[..., Terminal]]:
+    """`terminal(*arguments, dimensions=(24, 80), **environment)`: one thread."""
+    spawned: list[Terminal] = []
+
+    def spawn(
+        *arguments: str, dimensions: tuple[int, int] = (24, 80), **environment: str
+    ) -> Terminal:
+        ours = {"TERM": "xterm-256color", "NEXTOK_THREADS": "1"}
+        child = Terminal(
+            str(SCRIPT),
+            list(arguments),
+            env={**os.environ, **ours, **environment},
+            dimensions=dimensions,
+            timeout=60,
+        )
+        child.dimensions = dimensions
+        spawned.append(child)
+        return child
+
+    yield spawn
+    for child in spawned:
+        child.close(force=True)

@@ -6,29 +6,17 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pexpect
-import pyte
 import pytest
 
-NEXTOK = str(Path(sys.executable).with_name("nextok"))
 REF = "owner/Emoji-GGUF:Q4_K_M"
 
 Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def pulled(hub: Any, ask: Ask, emoji_gguf: Path) -> Any:
-    """A hub whose one model is here already, and which has been asked nothing since."""
-    hub.add_repo("owner/Emoji-GGUF", {"Emoji-Q4_K_M.gguf": emoji_gguf})
-    assert ask("pull", "-q", REF).code == 0
-    hub.clear()
-    return hub
+Terminal = Callable[..., Any]
 
 
 @pytest.fixture
@@ -104,15 +92,8 @@ def test_other_tools_models_are_used_in_place(ask: Ask, ollama: Path) -> None:
     assert str(ollama.parent) in ask("info", "--json").object["Ollama's models"]
 
 
-def test_a_terminal_gets_a_table(pulled: Any) -> None:
-    child = pexpect.spawn(
-        NEXTOK, ["ls"], env={**os.environ, "TERM": "xterm-256color"}, dimensions=(24, 100)
-    )
-    child.expect(pexpect.EOF)
-    screen = pyte.Screen(100, 24)
-    assert child.before is not None
-    pyte.Stream(screen).feed(child.before.decode())
-    lines = [line.rstrip() for line in screen.display if line.strip()]
+def test_a_terminal_gets_a_table(terminal: Terminal, pulled: Any) -> None:
+    lines = terminal("ls", dimensions=(24, 100)).lines()
     assert lines[0].split() == ["name", "quant", "size", "context", "last", "used", "from"]
     assert any(line.startswith(REF) and "just now" in line for line in lines)
     assert lines[-1].startswith("2 models, ")

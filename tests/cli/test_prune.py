@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 
-NEXTOK = str(Path(sys.executable).with_name("nextok"))
 REPO = "owner/Emoji-GGUF"
 REF = f"{REPO}:Q4_K_M"
 FILE = "Emoji-Q4_K_M.gguf"
 
 Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def pulled(hub: Any, ask: Ask, emoji_gguf: Path) -> Any:
-    """A hub whose one model is here already."""
-    hub.add_repo(REPO, {FILE: emoji_gguf})
-    assert ask("pull", "-q", REF).code == 0
-    return hub
+Terminal = Callable[..., Any]
 
 
 @pytest.fixture
@@ -78,11 +68,10 @@ def test_old_revisions_go(
     assert ask("-m", REF, "hi").out == b"newer\n"
 
 
-def test_a_terminal_asks(orphan: Path) -> None:
+def test_a_terminal_asks(terminal: Terminal, orphan: Path) -> None:
     for answer, gone in (("n", False), ("y", True)):
-        child = pexpect.spawn(NEXTOK, ["prune"], env={**os.environ, "TERM": "xterm"}, timeout=60)
+        child = terminal("prune")
         child.expect(r"Remove all of this\? That frees 4\.9 KiB\. \[y/N\] ")
         child.sendline(answer)
-        child.expect(pexpect.EOF)
-        child.close()
+        child.rest()
         assert orphan.exists() is not gone

@@ -8,12 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pexpect
-import pyte
 import pytest
 
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
@@ -26,7 +24,7 @@ CHUNK = 4096
 ANSWER = "Hi \N{GRINNING FACE} bye\n".encode()
 
 Ask = Callable[..., Any]
-Terminal = Callable[..., "pexpect.spawn[bytes]"]
+Terminal = Callable[..., Any]
 
 
 @pytest.fixture
@@ -35,39 +33,6 @@ def emoji(hub: Any, emoji_gguf: Path) -> Any:
     hub.add_repo(REPO, {FILE: emoji_gguf, "README.md": b"# Emoji"})
     hub.chunk = CHUNK
     return hub
-
-
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    """`terminal(*arguments)`: nextok in a pseudo-terminal of 80 x 24."""
-    spawned: list[pexpect.spawn[bytes]] = []
-
-    def spawn(*arguments: str, **environment: str) -> pexpect.spawn[bytes]:
-        ours = {"TERM": "xterm-256color", "NEXTOK_THREADS": "1", **environment}
-        child = pexpect.spawn(
-            NEXTOK, list(arguments), env={**os.environ, **ours}, dimensions=(24, 80), timeout=HANG
-        )
-        spawned.append(child)
-        return child
-
-    yield spawn
-    for child in spawned:
-        child.close(force=True)
-
-
-def rest(child: pexpect.spawn[bytes]) -> str:
-    """Everything up to the end of the process."""
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.before is not None
-    return child.before.decode()
-
-
-def on_screen(output: str) -> list[str]:
-    """The lines that are left on the screen."""
-    screen = pyte.Screen(80, 24)
-    pyte.Stream(screen).feed(output)
-    return [line.rstrip() for line in screen.display if line.strip()]
 
 
 def bodies(hub: Any) -> int:
@@ -239,7 +204,7 @@ def test_a_terminal_asks_and_fetches(terminal: Terminal, emoji: Any) -> None:
     child.expect(r"is not on disk: fetch [0-9.]+ MiB \([0-9.]+ [GT]iB free\)\? \[Y/n\] ")
     assert bodies(emoji) == 0
     child.sendline("")
-    lines = on_screen(rest(child))
+    lines = child.lines()
     assert child.exitstatus == 0
     assert lines[-1] == ANSWER.decode().rstrip()
     assert any(line.startswith(f"nextok: fetched {FILE}: ") for line in lines)
@@ -251,7 +216,7 @@ def test_a_terminal_takes_no_for_an_answer(terminal: Terminal, emoji: Any) -> No
     child.sendline("perhaps")
     child.expect(r"\[Y/n\] ")
     child.sendline("n")
-    assert f"nextok pull {REF}" in rest(child)
+    assert f"nextok pull {REF}" in child.rest()
     assert (child.exitstatus, bodies(emoji)) == (1, 0)
 
 
@@ -259,23 +224,24 @@ def test_an_interrupted_question_says_nothing(terminal: Terminal, emoji: Any) ->
     child = terminal("-m", REF, "hi")
     child.expect(r"\[Y/n\] ")
     child.sendintr()
-    assert rest(child).replace("^C", "").strip() == ""
+    assert child.rest().replace("^C", "").strip() == ""
     assert (child.signalstatus, bodies(emoji)) == (signal.SIGINT, 0)
 
 
 @pytest.mark.parametrize("flag", ["--yes", "--pull"])
 def test_a_terminal_need_not_be_asked(terminal: Terminal, emoji: Any, flag: str) -> None:
     child = terminal(flag, "-m", REF, "hi")
-    output = rest(child)
+    output = child.rest()
     assert "[Y/n]" not in output and "bye" in output
     assert child.exitstatus == 0
 
 
 def test_a_moving_line_on_a_terminal(terminal: Terminal, emoji: Any) -> None:
     emoji.fault("GET /cdn/", rate=2_000_000)
-    output = rest(terminal("pull", REF))
+    child = terminal("pull", REF)
+    output = child.rest()
     assert output.count("\x1b[2K") > 2 and "\x1b[?25l" not in output  # the cursor stays
-    lines = on_screen(output)
+    lines = child.on_screen(output)
     assert len(lines) == 2
     assert lines[0].startswith(f"nextok: fetched {FILE}: ")
     assert f"nextok -m {REF}" in lines[1]
@@ -289,9 +255,9 @@ def test_an_interrupt_leaves_a_clean_terminal(
     child = terminal("pull", REF)
     child.expect("30%|29%")
     child.sendintr()
-    output = rest(child)
+    output = child.rest()
     assert child.signalstatus == signal.SIGINT
-    assert on_screen(output.replace("^C", "")) == []
+    assert child.on_screen(output.replace("^C", "")) == []
     assert partial_bytes(cache) == third
 
 

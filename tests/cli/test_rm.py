@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pexpect
 import pytest
 
-NEXTOK = str(Path(sys.executable).with_name("nextok"))
 REPO = "owner/Emoji-GGUF"
 REF = f"{REPO}:Q4_K_M"
 FILE = "Emoji-Q4_K_M.gguf"
 
 Ask = Callable[..., Any]
-
-
-@pytest.fixture
-def pulled(hub: Any, ask: Ask, emoji_gguf: Path) -> Any:
-    """A hub whose one model is here already."""
-    hub.add_repo(REPO, {FILE: emoji_gguf})
-    assert ask("pull", "-q", REF).code == 0
-    return hub
+Terminal = Callable[..., Any]
 
 
 def files(cache: Path) -> list[Path]:
@@ -90,13 +79,12 @@ def test_what_is_not_ours_is_left(ask: Ask, starter_gguf: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("y", True), ("", False), ("n", False)])
-def test_a_terminal_asks(pulled: Any, cache: Path, answer: str, gone: bool) -> None:
-    child = pexpect.spawn(
-        NEXTOK, ["rm", REF], env={**os.environ, "TERM": "xterm-256color"}, timeout=60
-    )
+def test_a_terminal_asks(
+    terminal: Terminal, pulled: Any, cache: Path, answer: str, gone: bool
+) -> None:
+    child = terminal("rm", REF)
     child.expect(r"That frees 2.5 MiB\. \[y/N\] ")
     child.sendline(answer)
-    child.expect(pexpect.EOF)
-    child.close()
+    child.rest()
     assert child.exitstatus == (0 if gone else 1)
     assert (files(cache) == []) is gone
