@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,12 +17,16 @@ from nextok.backends.cached_models import last_used
 from nextok.backends.foreign_models import ForeignModel, lm_studio_models, ollama_models
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.quant_names import quant_of
+from nextok.backends.shown_text import shown
 from nextok.backends.starter_model import find_starter
 
 Origin = Literal["hub", "ollama", "lm studio", "starter"]
 
 _SHORTEST_PART = 3
 _WORD = re.compile(r"[^\s/:@_-]+")
+_MOST_NEAR = 3
+_LIKE, _VERY_LIKE = 0.5, 0.85
+"""Shares of letters in common: of names that may be meant, and of one misspelt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +78,47 @@ def _has(name: str, part: str) -> bool:
     return part in (name if len(part) >= _SHORTEST_PART else _WORD.findall(name))
 
 
-def nearest(name: str, models: Sequence[LocalModel], count: int = 3) -> list[str]:
-    """The names most like it, for an error message."""
-    wanted = name.lower()
-    names: dict[str, str] = {}
+def nearest(name: str, models: Sequence[LocalModel], aliases: Iterable[str] = ()) -> list[str]:
+    """The names and aliases most like it, for an error message."""
+    names = {alias.lower(): alias for alias in aliases}
     for model in models:
         for part in (model.name, model.name.rpartition("/")[2], _bare(model.name)):
             names.setdefault(part.lower(), model.name)
-    near = difflib.get_close_matches(wanted, names, n=3 * count, cutoff=0.5)
-    return list(dict.fromkeys(names[one] for one in near))[:count]
+    return _alike([name], names, _LIKE)
+
+
+def misspelt(name: str, models: Sequence[LocalModel]) -> list[str]:
+    """The models here of repositories that are spelled nearly like the hub's one in the name.
+
+    A model of the hub that is not here may well be meant: what is merely like it is no answer.
+    """
+    names: dict[str, str] = {}
+    for model in models:
+        for part in (model.name, _repo(model.name)):
+            names.setdefault(part.lower(), model.name)
+    return _alike([name, _repo(name)], names, _VERY_LIKE)
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The question for an error message; empty without a name."""
+    *others, last = map(shown, names or [""])
+    meant = f"{', '.join(others)} or {last}" if others else last
+    return f"did you mean {meant}?" if meant else ""
+
+
+def _alike(wanted: Sequence[str], names: dict[str, str], cutoff: float) -> list[str]:
+    """Of names in lower case the best, as they are written."""
+    near = [
+        names[one]
+        for word in wanted
+        for one in difflib.get_close_matches(word.lower(), names, n=3 * _MOST_NEAR, cutoff=cutoff)
+    ]
+    return list(dict.fromkeys(near))[:_MOST_NEAR]
+
+
+def _repo(name: str) -> str:
+    """OWNER/NAME alone."""
+    return "/".join(name.partition(":")[0].partition("@")[0].split("/")[:2])
 
 
 def _bare(name: str) -> str:

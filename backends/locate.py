@@ -6,7 +6,7 @@ Asks no network, and imports what knows the hub's cache only for a name that may
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,11 +44,19 @@ class Located:
 
 
 class NotOnDisk(HubError):
-    """A model of the hub that has to be fetched first; the message says with which command."""
+    """A model of the hub that has to be fetched first; the message says with which command.
 
-    def __init__(self, reference: HubReference) -> None:
-        super().__init__(f"{reference} is not on disk: fetch it with: nextok pull {reference}")
+    meant: names here that it may be a slip for.
+    """
+
+    def __init__(self, reference: HubReference, meant: Sequence[str] = ()) -> None:
+        from nextok.backends.local_models import did_you_mean
+
         self.reference = reference
+        self.question = did_you_mean(meant)
+        otherwise = f"{self.question} Otherwise fetch" if meant else "fetch"
+        command = f"nextok pull {reference}"
+        super().__init__(f"{reference} is not on disk: {otherwise} it with: {command}")
 
 
 def locate(reference: str | None, aliases: Mapping[str, str]) -> Path | None:
@@ -95,11 +103,12 @@ def _of_hub(name: str) -> Located | None:
     path = find_cached(Layout(cache_root()), found, available_bytes())
     if path is not None:
         return Located(path=path)
-    from nextok.backends.local_models import local_models
+    from nextok.backends.local_models import local_models, misspelt
 
-    same = [model for model in local_models() if model.name == name]  # as another tool calls it
+    models = local_models()
+    same = [model for model in models if model.name == name]  # as another tool calls it
     if not same:
-        raise NotOnDisk(found)
+        raise NotOnDisk(found, misspelt(str(found), models))
     return Located(path=same[0].path)
 
 
@@ -121,14 +130,13 @@ def _by_part(name: str, aliases: Mapping[str, str]) -> Located:
 
 
 def _unknown(name: str, aliases: Mapping[str, str], models: list[LocalModel]) -> str:
-    from nextok.backends.local_models import nearest
+    from nextok.backends.local_models import did_you_mean, nearest
 
-    near = nearest(name, models)
-    hint = f"; the nearest here: {', '.join(map(shown, near))}" if near else ""
+    near = did_you_mean(nearest(name, models, [TOY, *aliases]))
     known = ", ".join(shown(one) for one in [TOY, *sorted(aliases)])
     return (
-        f"no model is called {shown(name)!r}: give the path of a .gguf file, a model of the hub"
-        f" (OWNER/NAME), or one of: {known}{hint}"
+        f"no model is called {shown(name)!r}: {near + ' Otherwise give' if near else 'give'}"
+        f" the path of a .gguf file, a model of the hub (OWNER/NAME), or one of: {known}"
     )
 
 

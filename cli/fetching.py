@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
+from nextok.backends.hub_errors import RepoNotFound
 from nextok.backends.hub_reference import HubReference
+from nextok.backends.local_models import did_you_mean, local_models, misspelt
 from nextok.backends.locate import NotOnDisk
 from nextok.backends.memory import available_bytes
 from nextok.backends.pull import Plan, Pulled, fetch, plan_pull
@@ -35,7 +37,10 @@ class Fetching:
     def missing(self, missing: NotOnDisk) -> Pulled:
         """Fetch what a run needs and has not: after a question, unless the answer is known."""
         if Hub(offline=self.hub.offline).offline:
-            raise HubError(f"{missing.reference} is not on disk, and offline nothing is fetched")
+            question = f": {missing.question}" if missing.question else ""
+            raise HubError(
+                f"{missing.reference} is not on disk, and offline nothing is fetched{question}"
+            )
         if not self.hub.pull and not can_ask(self.console):
             raise missing
         plan = self.plan(missing.reference)
@@ -55,6 +60,9 @@ class Fetching:
                 abort=self.abort,
                 memory_bytes=available_bytes(),
             )
+        except RepoNotFound as error:
+            meant = did_you_mean(misspelt(str(reference), local_models()))
+            raise RepoNotFound(f"{error}; {meant}" if meant else str(error)) from None
         except UsageError as error:
             self.status.clear()
             print_choices(error, self.output)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_reference import HubReference, parse_reference
-from nextok.backends.local_models import local_models, match, nearest
+from nextok.backends.local_models import did_you_mean, local_models, match, nearest
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.fetching import Fetching
 from nextok.cli.invocation import Invocation
@@ -51,17 +52,17 @@ def wanted(words: tuple[str, ...], resolved: Resolved) -> HubReference:
     if text.startswith(("./", "../", "/", "~")) or os.path.isfile(text):
         raise UsageError(f"{text} is a path: there is nothing to fetch (run it with -m)")
     reference = parse_reference(text)
-    return _of_part(text) if reference is None else reference
+    return _of_part(text, resolved.config.aliases) if reference is None else reference
 
 
-def _of_part(text: str) -> HubReference:
+def _of_part(text: str, aliases: Iterable[str]) -> HubReference:
     """The model of the hub whose name, of those here, has the text in it."""
     models = local_models()
     found = [parse_reference(one.name) for one in match(text, models) if one.origin == "hub"]
     if len(found) == 1 and found[0] is not None:
         return found[0]
-    near = ", ".join(nearest(text, models))
+    near = did_you_mean(nearest(text, models, aliases))
     raise UsageError(
-        f"{text!r} names no model of the hub: write owner/repo[:QUANT] "
-        f"(nextok search {text} finds some{'; the nearest here: ' + near if near else ''})"
+        f"{text!r} names no model of the hub: {near + ' Otherwise write' if near else 'write'} "
+        f"owner/repo[:QUANT] (nextok search {text} finds some)"
     )

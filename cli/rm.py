@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nextok.backends.hub_cache import HubCache
+from nextok.backends.local_models import LocalModel
 from nextok.cli.console import one_line
 from nextok.cli.exit_codes import ANSWERED, FAILED
 from nextok.cli.invocation import Invocation
 from nextok.cli.naming import local
 from nextok.cli.question import consents
+from nextok.cli.spelling import hint
 from nextok.cli.units import size
 from nextok.generation.errors import ModelError, UsageError
 
@@ -24,7 +28,7 @@ def rm(invocation: Invocation) -> int:
         raise UsageError("say which model: nextok rm NAME (nextok ls lists them)")
     (word,) = invocation.words
     target = invocation.resolved.config.aliases.get(word, word)
-    model = local(target)
+    model = _local(word, target, invocation.resolved.config.aliases)
     if model.origin in _OTHERS:
         raise ModelError(
             f"{one_line(model.name)} is not nextok's to remove: {_OTHERS[model.origin]}"
@@ -45,3 +49,11 @@ def rm(invocation: Invocation) -> int:
     cache.remove(removal)
     invocation.console.note(f"removed {model.name}: {size(removal.bytes)} freed")
     return ANSWERED
+
+
+def _local(word: str, target: str, aliases: Iterable[str]) -> LocalModel:
+    """The model that is meant; where there is none, it may be an alias misspelt."""
+    try:
+        return local(target)
+    except ModelError as error:
+        raise ModelError(f"{error}{hint(word, aliases)}") from None

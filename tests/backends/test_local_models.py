@@ -12,7 +12,14 @@ import pytest
 from nextok.backends import local_models as module
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_files import HubFile
-from nextok.backends.local_models import LocalModel, local_models, match, nearest
+from nextok.backends.local_models import (
+    LocalModel,
+    did_you_mean,
+    local_models,
+    match,
+    misspelt,
+    nearest,
+)
 
 OLLAMA = "registry.ollama.ai/library"
 
@@ -202,3 +209,32 @@ def test_the_nearest_names_are_given_whole() -> None:
     assert nearest("gema3", models) == ["gemma3:latest"]
     assert nearest("smollm2-360-gguf", models)[0] == "o/SmolLM2-360M-GGUF:Q4_K_M"
     assert nearest("xyzzy", models) == []
+    assert nearest("Smlie", models, ["smile", "other"]) == ["smile"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("owner/Tiny-GUF", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("Owner/tiny-gguf", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("ovner/Tiny-GGUF:Q4_K_M", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("owner/Tiny-GUF:Q8_0", ["owner/Tiny-GGUF:Q8_0", "owner/Tiny-GGUF:Q4_K_M"]),
+        ("owner/Tiny-GGUF:Q2_K", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("owner/Tiny-GUF@dev", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("owner/tinny-gguf/tiny-Q8_0.gguf", ["owner/Tiny-GGUF:Q4_K_M"]),
+        ("owner/other", []),
+        ("owner/Large-GGUF", []),
+        ("another/Huge", []),
+    ],
+)
+def test_only_a_slip_of_the_pen_is_taken_for_one(name: str, meant: list[str]) -> None:
+    models = named("owner/Tiny-GGUF:Q4_K_M", "owner/Tiny-GGUF:Q8_0", "tiny:latest")
+    found = misspelt(name, models)
+    assert found[: len(meant)] == meant
+    assert bool(found) is bool(meant)
+
+
+def test_the_question_names_them_all() -> None:
+    assert did_you_mean([]) == ""
+    assert did_you_mean(["a"]) == "did you mean a?"
+    assert did_you_mean(["a", "b\x1b", "c"]) == "did you mean a, b\ufffd or c?"

@@ -120,7 +120,32 @@ def test_an_unknown_name_names_the_nearest(cached: Callable[..., Path]) -> None:
     cached("owner/gemma-GGUF", "gemma-Q4_0.gguf")
     with pytest.raises(ModelError, match="owner/gemma-GGUF:Q4_0") as caught:
         locate("gema-gguf", {"short": "x"})
+    assert "did you mean owner/gemma-GGUF:Q4_0? Otherwise give" in str(caught.value)
     assert "toy, short" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("smlie", "smile"), ("Smile", "smile"), ("tooy", "toy")]
+)
+def test_an_alias_misspelt_is_named(name: str, meant: str) -> None:
+    with pytest.raises(ModelError, match=f"did you mean {meant}\\?"):
+        locate(name, {"smile": REPO, "other": REPO})
+
+
+def test_a_repository_misspelt_is_named_and_how_to_fetch_it_all_the_same(
+    cached: Callable[..., Path],
+) -> None:
+    cached("owner/Tiny-GGUF", "Tiny-Q4_K_M.gguf")
+    for name in ("owner/Tiny-GUF", "owner/tiny-gguf"):
+        with pytest.raises(NotOnDisk) as caught:
+            locate(name, {})
+        assert str(caught.value) == (
+            f"{name} is not on disk: did you mean owner/Tiny-GGUF:Q4_K_M? Otherwise fetch it"
+            f" with: nextok pull {name}"
+        )
+    with pytest.raises(NotOnDisk) as caught:
+        locate("owner/Huge-GGUF", {})
+    assert "did you mean" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["-", "x", "%"])

@@ -154,6 +154,21 @@ def test_errors_of_the_hub_are_one_line(ask: Ask, emoji: Any) -> None:
     ask("--pull", "-m", "owner/nobody", "hi").check_failed(1, "owner/nobody")
 
 
+def test_a_name_misspelt_is_asked_about(
+    ask: Ask, emoji: Any, config_file: Callable[[str], Path]
+) -> None:
+    config_file(f'[aliases]\nsmile = "{REF}"\n')
+    assert ask("pull", "-q", REF).code == 0
+    meant, slip = f"did you mean {REF}?", "owner/Emoji-GUF"
+    ask("-m", slip, "hi").check_failed(1, "is not on disk", meant, f"nextok pull {slip}")
+    ask("--offline", "-m", slip, "hi").check_failed(1, "not on disk", "offline", meant)
+    ask("pull", slip).check_failed(1, "no such repository", meant)
+    ask("--pull", "-m", slip, "hi").check_failed(1, "no such repository", meant)
+    ask("pull", "smlie").check_failed(2, "names no model of the hub", "did you mean smile?")
+    ask("-m", "Smile", "hi").check_failed(1, "no model is called 'Smile'", "did you mean smile?")
+    ask("rm", "smlie").check_failed(1, "no model here is called 'smlie'", "did you mean smile?")
+
+
 def test_several_models_are_a_table(ask: Ask, emoji: Any, emoji_gguf: Path) -> None:
     names = ("m-Q5_0.gguf", "m-Q6_K.gguf", "m-UD-Q6_K_XL.gguf", "mmproj-m-f16.gguf")
     emoji.add_repo("owner/many", dict.fromkeys(names, emoji_gguf))
