@@ -37,9 +37,9 @@ class Fetching:
     def missing(self, missing: NotOnDisk) -> Pulled:
         """Fetch what a run needs and has not: after a question, unless the answer is known."""
         if Hub(offline=self.hub.offline).offline:
-            question = f": {missing.question}" if missing.question else ""
+            meant = f": {missing.question}" if missing.question else ""
             raise HubError(
-                f"{missing.reference} is not on disk, and offline nothing is fetched{question}"
+                f"{missing.reference} is not on disk, and offline nothing is fetched{meant}"
             )
         if not self.hub.pull and not can_ask(self.console):
             raise missing
