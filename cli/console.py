@@ -47,9 +47,12 @@ def use_color(mode: ColorMode, *, terminal: bool, environ: Mapping[str, str]) ->
     """Whether escape codes may be written to a stream; `mode` is what was asked for."""
     if mode != "auto":
         return mode == "always"
-    # A terminal that does not say what it is cannot be trusted with escape codes.
-    knows_codes = environ.get("TERM", "") not in ("", "dumb", "unknown")
-    return terminal and knows_codes and not environ.get("NO_COLOR")
+    return terminal and knows_codes(environ) and not environ.get("NO_COLOR")
+
+
+def knows_codes(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal says what it is: another cannot be trusted with escape codes."""
+    return environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from nextok.cli.prompting import read_prompt
 from nextok.cli.settings import ThinkMode
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
-from nextok.cli.trace import Trace
+from nextok.cli.trace import opened_trace
 from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.errors import NextokError, OutputError
@@ -60,7 +60,7 @@ class _Generation:
         self._abort = Abort()
         self._status = Status(self._console, time.monotonic)
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
-        self._trace = self._opened_trace()
+        self._trace = opened_trace(invocation)
         self._watcher = Watcher(
             self._abort,
             deadlines(invocation.resolved.stops),
@@ -154,15 +154,6 @@ class _Generation:
         """Seconds from process start; of a JSON object, until it is about to be written."""
         at = self._stdout.first_write_at
         return (time.monotonic() if at is None else at) - self._invocation.start.at
-
-    def _opened_trace(self) -> Trace | None:
-        if self._output.trace is None:
-            return None
-        resolved = self._invocation.resolved
-        model, prompt = resolved.engine.model or "", resolved.prompt
-        inputs = (model, resolved.config.aliases.get(model, ""), resolved.config.path)
-        named = (*prompt.file, prompt.messages or "", prompt.chat_template or "")
-        return Trace(self._output.trace, self._console, filter(None, (*inputs, *named)))
 
     @cached_property
     def _delivery(self) -> Delivery:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from nextok.cli.settings import PromptSettings
 from nextok.cli.stdin import is_readable, read_all
@@ -37,7 +37,7 @@ class PromptReader:
         if settings.messages is not None:
             source = settings.messages
             data = read_all() if source == "-" else _file(source)
-            found += parse_messages(_decode(data, source, "utf-8"))
+            found += parse_messages(decode(data, source, "utf-8"))
         text = self.text(required=settings.messages is None)
         if text:
             found.append(Message(role="user", content=text))
@@ -45,9 +45,7 @@ class PromptReader:
 
     def text(self, *, required: bool = True) -> str:
         """The parts with one blank line between them; a long document comes before the question."""
-        text = ""
-        for part in filter(None, self._parts()):
-            text = f"{text}{_blank_line(text)}{part}" if text else part
+        text = joined(self._parts())
         if required and not text.strip():
             raise UsageError(
                 "the prompt is empty: give it as an argument, with -f FILE or through a pipe"
@@ -69,7 +67,7 @@ class PromptReader:
         return not taken and not settings.no_stdin and is_readable()
 
     def _stdin(self) -> str:
-        text = _decode(self._stdin_bytes(), "standard input", self._settings.encoding)
+        text = decode(self._stdin_bytes(), "standard input", self._settings.encoding)
         if self._settings.raw:
             return self._unescape(text)
         return self._unescape(re.sub(r"\r?\n\Z", "", text))
@@ -84,10 +82,18 @@ class PromptReader:
         )
 
     def _file(self, name: str) -> str:
-        return self._unescape(_decode(_file(name), name, self._settings.encoding))
+        return self._unescape(read_file(name, self._settings.encoding))
 
     def _unescape(self, text: str) -> str:
         return unescape(text) if self._settings.escape else text
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The parts that are not empty, one blank line between them."""
+    text = ""
+    for part in filter(None, parts):
+        text = f"{text}{_blank_line(text)}{part}" if text else part
+    return text
 
 
 def written(text: str, origin: str, settings: PromptSettings) -> str:
@@ -118,6 +124,11 @@ def _file(name: str) -> bytes:
         os.close(descriptor)
 
 
+def read_file(name: str, encoding: str) -> str:
+    """A file's text. UsageError when it cannot be read, or not as that."""
+    return decode(_file(name), name, encoding)
+
+
 def _blank_line(text: str) -> str:
     """What makes one blank line after `text`."""
     if re.search(r"\n\r?\n\Z", text):
@@ -134,10 +145,11 @@ def argument(text: str, origin: str, encoding: str = "utf-8") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return _decode(data, origin, encoding)
+        return decode(data, origin, encoding)
 
 
-def _decode(data: bytes, origin: str, encoding: str) -> str:
+def decode(data: bytes, origin: str, encoding: str) -> str:
+    """The text that bytes are. UsageError with the place where they are not."""
     if encoding == "utf-8" and data.startswith(_UTF16_MARKS):
         raise UsageError(f"{origin} is UTF-16: add --encoding utf-16")
     try:

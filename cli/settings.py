@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 ColorMode: TypeAlias = Literal["auto", "always", "never"]
 ThinkMode: TypeAlias = Literal["show", "dim", "hide"]
+ExportFormat: TypeAlias = Literal["md", "json"]
 FullMode: TypeAlias = Literal["drop", "stop", "shift"]
 FlashMode: TypeAlias = Literal["auto", "on", "off"]
 CacheType: TypeAlias = Literal[
@@ -142,7 +143,7 @@ class ChatsSettings:
     """What `nextok chats` was asked for."""
 
     export: str | None = None
-    format: Literal["md", "json"] = "md"
+    format: ExportFormat = "md"
     delete: str | None = None
     rename: bool = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nextok.generation.errors import UsageError
 
@@ -56,3 +56,15 @@ def _read(descriptor: int, name: str) -> bytes:
             select.select([descriptor], [], [])
         except OSError as error:
             raise UsageError(f"cannot read {name}: {error.strerror}") from error
+
+
+def read_lines(descriptor: int = 0) -> Iterator[bytes]:
+    """Its lines, each as soon as it is there. UsageError if one does not end within reason."""
+    rest = b""
+    while part := _read(descriptor, "standard input"):
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+        if len(rest) > MOST_BYTES:
+            raise UsageError(f"a line of standard input is over {MOST_BYTES >> 20} MiB long")
+    if rest:
+        yield rest

@@ -18,6 +18,15 @@ class ReaderGone(BrokenPipeError):
     """The pipe's other end is closed. Nobody is there to be told."""
 
 
+def open_terminal(clock: Callable[[], float], encoding: str) -> Stdout:
+    """The terminal itself, where standard output is something else. OutputError without one."""
+    try:
+        descriptor = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise OutputError(f"there is no terminal to talk on: {error.strerror}") from error
+    return Stdout(clock=clock, encoding=encoding, descriptor=descriptor)
+
+
 class Stdout:
     """A descriptor and what became of it."""
 
@@ -28,13 +37,13 @@ class Stdout:
         self._busy = False
         self._clock = clock
         self._encoding = encoding
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._ended_line = True
         self._returned = ""
 
     def takes_a_line(self) -> bool:
         """Whether a short line can be written now, at once and not into the middle of another."""
-        return not self._busy and bool(select.select([], [self._descriptor], [], 0)[1])
+        return not self._busy and bool(select.select([], [self.descriptor], [], 0)[1])
 
     def text(self, text: str) -> None:
         """Model text: exact UTF-8 in a pipe, unable to drive a terminal."""
@@ -42,7 +51,7 @@ class Stdout:
             return
         self._ended_line = text.endswith("\n")
         if self.is_terminal:
-            self._write(self._harmless(text).encode(self._encoding, errors="replace"))
+            self._write(self.harmless(text).encode(self._encoding, errors="replace"))
         else:
             self._write(text.encode("utf-8", errors="replace"))
 
@@ -65,8 +74,11 @@ class Stdout:
         if not self._ended_line:
             self.text("\n")
 
-    def _harmless(self, text: str) -> str:
-        """A carriage return waits for the next piece: before a newline it does nothing."""
+    def harmless(self, text: str) -> str:
+        """The text as a terminal may have it.
+
+        A carriage return waits for the next piece: before a newline it does nothing.
+        """
         text, self._returned = self._returned + text, ""
         if text.endswith("\r"):
             text, self._returned = text[:-1], "\r"
@@ -83,9 +95,9 @@ class Stdout:
 
     def _write_some(self, data: memoryview) -> int:
         try:
-            return os.write(self._descriptor, data)
+            return os.write(self.descriptor, data)
         except BlockingIOError:  # somebody made our end non-blocking
-            select.select([], [self._descriptor], [])
+            select.select([], [self.descriptor], [])
             return 0
         except BrokenPipeError:
             raise ReaderGone from None

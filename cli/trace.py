@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterable
 
 from nextok.cli.console import Console
+from nextok.cli.invocation import Invocation
 from nextok.generation.errors import OutputError, UsageError
 
 
@@ -66,3 +67,14 @@ def _stats(paths: Iterable[str]) -> Iterable[os.stat_result]:
             yield os.stat(os.path.expanduser(path))
         except (OSError, ValueError):
             continue
+
+
+def opened_trace(invocation: Invocation) -> Trace | None:
+    """The file of --trace, if there is to be one. OutputError when it cannot be written."""
+    resolved = invocation.resolved
+    if resolved.output.trace is None:
+        return None
+    model, prompt = resolved.engine.model or "", resolved.prompt
+    inputs = (model, resolved.config.aliases.get(model, ""), resolved.config.path)
+    named = (*prompt.file, prompt.messages or "", prompt.chat_template or "")
+    return Trace(resolved.output.trace, invocation.console, filter(None, (*inputs, *named)))

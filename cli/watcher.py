@@ -15,7 +15,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
@@ -43,11 +43,11 @@ _STOP, _LOOK_AGAIN = b"\0", b"\xff"
 class Keyboard(Protocol):
     """A terminal whose modes are ours while a reply is made."""
 
-    def hold(self) -> None:
-        """Take them."""
-
-    def release(self) -> None:
+    def restore(self) -> None:
         """Give them back: the process is about to stop or to end."""
+
+    def apply(self) -> None:
+        """Take them again."""
 
 
 class Watcher:
@@ -70,6 +70,8 @@ class Watcher:
         self.signal_number = 0
         self._keyboard = keyboard
         self._presses = 0
+        self._handlers: dict[signal.Signals, Any] = {}
+        """What the signals did before."""
         self._abort = abort
         self._deadlines = deadlines
         self._started = started
@@ -90,7 +92,7 @@ class Watcher:
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         for number in self._taken:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
-                signal.signal(number, _leave_it_to_the_thread)
+                self._handlers[number] = signal.signal(number, _leave_it_to_the_thread)
         self._thread.start()
         # From now on signals come to the thread: the main thread would take them only between two
         # system calls, and the engine maps or reads a large file in a single one.
@@ -104,9 +106,8 @@ class Watcher:
         self._thread.join()
         os.close(self._ours)
         os.close(self._wakeup)
-        for number in self._taken:
-            if signal.getsignal(number) is _leave_it_to_the_thread:
-                signal.signal(number, signal.SIG_DFL)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._taken)
 
     def came_back(self) -> None:
@@ -172,9 +173,9 @@ class Watcher:
     def _key(self, number: int, keyboard: Keyboard) -> None:
         """Ctrl-Z, or Ctrl-C: once to end the generation, three times to end everything."""
         if number == signal.SIGTSTP:
-            keyboard.release()
+            keyboard.restore()
             os.kill(os.getpid(), signal.SIGSTOP)  # all threads; here it goes on after `fg`
-            keyboard.hold()
+            keyboard.apply()
             return
         self._presses += 1
         if self._presses == _PATIENCE_ENDS:
@@ -226,7 +227,7 @@ class Watcher:
         reason = self._abort.reason or FinishReason.INTERRUPTED
         with contextlib.suppress(Exception):  # nothing may keep the process alive now
             if self._keyboard is not None:
-                self._keyboard.release()
+                self._keyboard.restore()
             self._last_words(reason)
         leave(reason, self.signal_number)
 

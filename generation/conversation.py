@@ -122,17 +122,17 @@ class Conversation:
     def set_system(self, text: str | None) -> None:
         """None takes it away; an empty one is a message that says nothing."""
         if text != self.system:
-            self._change({"kind": "system", "text": text})
+            self._change({"type": "system", "text": text})
 
     def set_model(self, name: str | None) -> None:
         """Note whom the user talks to from now on."""
         if name != self.model:
-            self._change({"kind": "model", "name": name})
+            self._change({"type": "model", "name": name})
 
     def set_setting(self, name: str, value: str | None) -> None:
         """None goes back to the default."""
         if value != self.settings.get(name):
-            self._change({"kind": "setting", "name": name, "value": value})
+            self._change({"type": "setting", "name": name, "value": value})
 
     def say(self, text: str) -> Entry:
         """The user says something. It takes the place of a message that was never answered."""
@@ -190,16 +190,16 @@ class Conversation:
     def move_to(self, entry_id: int | None) -> None:
         """Put the head on any message: where it was before a turn that failed, for one."""
         if entry_id != self.head:
-            self._change({"kind": "head", "at": entry_id})
+            self._change({"type": "head", "at": entry_id})
 
     def drop_before(self, entry_id: int) -> None:
         """On all paths through this message of the user's, the window begins with it."""
-        self._change({"kind": "window", "start": entry_id})
+        self._change({"type": "window", "start": entry_id})
 
     def branch(self, name: str | None = None) -> str:
         """A new branch that ends where the current one does, and a switch to it; its name."""
         name = self._unused_name() if name is None else name
-        self._change({"kind": "branch", "name": name, "at": self.head})
+        self._change({"type": "branch", "name": name, "at": self.head})
         return name
 
     def switch(self, name: str) -> None:
@@ -211,9 +211,9 @@ class Conversation:
         if name not in tips:
             raise ValueError(f"there is no branch {name!r}; there are: {', '.join(tips)}")
         if name.startswith("#"):
-            self._change({"kind": "branch", "name": self._unused_name(), "at": tips[name]})
+            self._change({"type": "branch", "name": self._unused_name(), "at": tips[name]})
         elif name != self.current_branch:
-            self._change({"kind": "switch", "name": name})
+            self._change({"type": "switch", "name": name})
 
     def _change(self, record: Record) -> None:
         self._state.apply(record)

@@ -1,7 +1,7 @@
 """What a conversation's records add up to: its messages, its branches, its settings.
 
 Promises that every record either changes the state as a whole or is refused with a ValueError
-that says what is wrong, the state as it was. The kinds of records:
+that says what is wrong, the state as it was. The types of records:
 
     message  id parent role content [reasoning finish figures]   said; the head moves there
     head     at                  the head moves, and with it the branch it is on
@@ -48,7 +48,7 @@ class ConversationState:
 
     def apply(self, record: Record) -> None:
         """Make the change that a record tells of."""
-        match record.get("kind"):
+        match record.get("type"):
             case "message":
                 self._add_message(record)
             case "head":
@@ -66,29 +66,29 @@ class ConversationState:
             case "setting":
                 self._set(_text(record, "name"), _optional_text(record, "value"))
             case other:
-                raise ValueError(f"no kind of record: {other!r}")
+                raise ValueError(f"no type of record: {other!r}")
 
     def records(self) -> Iterator[dict[str, object]]:
         """The shortest list of records that makes this state."""
         if self.system is not None:
-            yield {"kind": "system", "text": self.system}
+            yield {"type": "system", "text": self.system}
         if self.model is not None:
-            yield {"kind": "model", "name": self.model}
+            yield {"type": "model", "name": self.model}
         for name, value in self.settings.items():
-            yield {"kind": "setting", "name": name, "value": value}
+            yield {"type": "setting", "name": name, "value": value}
         yield from map(message_record, self.tree)
         yield from self._branch_records()
         for start in self.window_starts:
-            yield {"kind": "window", "start": start}
+            yield {"type": "window", "start": start}
 
     def _branch_records(self) -> Iterator[dict[str, object]]:
         on, *others = self.branches
         if self.branches[on] != (len(self.tree) or None):  # where the messages have left it
-            yield {"kind": "head", "at": self.branches[on]}
+            yield {"type": "head", "at": self.branches[on]}
         for on in others:
-            yield {"kind": "branch", "name": on, "at": self.branches[on]}
+            yield {"type": "branch", "name": on, "at": self.branches[on]}
         if on != self.current:
-            yield {"kind": "switch", "name": self.current}
+            yield {"type": "switch", "name": self.current}
 
     # One change each: first all that may be wrong with the record, then the change.
 
@@ -138,7 +138,7 @@ class ConversationState:
 def message_record(entry: Entry) -> dict[str, object]:
     """An entry as the record that adds it; what it has not is left out."""
     record: dict[str, object] = {
-        "kind": "message",
+        "type": "message",
         "id": entry.id,
         "parent": entry.parent,
         "role": entry.role,

@@ -1,0 +1,113 @@
+"""From the command line to a conversation: which one, with what, and with whom in front of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import datetime
+
+from nextok.backends.chat_folder import ChatFolder
+from nextok.backends.folders import cache_folder, state_folder
+from nextok.backends.kv_store import KvStore
+from nextok.cli.chat.keeping import Keeping
+from nextok.cli.chat.reply import Stage
+from nextok.cli.chat.session import Session
+from nextok.cli.console import is_terminal
+from nextok.cli.invocation import Invocation
+from nextok.cli.prompt import decode, joined, written
+from nextok.cli.status import Status
+from nextok.cli.stdin import read_all
+from nextok.cli.watcher import Keyboard
+from nextok.generation.abort import Abort
+from nextok.generation.conversation import Conversation
+from nextok.generation.errors import UsageError
+
+
+def chat(invocation: Invocation) -> int:
+    """Talk until somebody leaves; the exit code."""
+    first = invocation.resolved.prompt.prompt
+    if not is_terminal(sys.stdin):
+        if not invocation.resolved.chat.interactive:
+            from nextok.cli.chat.piped import answer_lines
+
+            return answer_lines(invocation, first)
+        first = joined([everything(invocation.resolved.prompt.encoding), first or ""])
+        take_terminal()
+    from nextok.cli.chat.interactive import talk
+
+    return talk(invocation, first)
+
+
+def everything(encoding: str) -> str:
+    """All of standard input as one text."""
+    return decode(read_all(), "standard input", encoding).removesuffix("\n")
+
+
+def take_terminal() -> None:
+    """The terminal becomes standard input. Raises UsageError when there is none."""
+    try:
+        os.dup2(os.open("/dev/tty", os.O_RDWR), 0)
+    except OSError as error:
+        raise UsageError(f"-i needs a terminal to go on at: {error.strerror}") from error
+
+
+def chat_folder() -> ChatFolder:
+    """Where chats are saved."""
+    return ChatFolder(state_folder() / "chats")
+
+
+def kv_store(cap_bytes: int) -> KvStore:
+    """Where KV states are kept."""
+    return KvStore(cache_folder() / "kv", cap_bytes=cap_bytes)
+
+
+def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
+    """A new chat, or the one that the flags name, taken up. Raises UsageError."""
+    settings = invocation.resolved.chat
+    console = invocation.console
+    status = Status(console, time.monotonic)
+    keeping = Keeping(chat_folder(), console, datetime.now)
+    keeping.wanted = settings.save is not False
+    conversation = Conversation(keeping.record)
+    name = chosen(invocation)
+    if name is not None:
+        keeping.take_up(name, conversation)
+    session = Session(
+        conversation=conversation,
+        keeping=keeping,
+        store=kv_store(settings.state_cap),
+        resolved=invocation.resolved,
+        console=console,
+        status=status,
+        stage=Stage(
+            abort=Abort(),
+            clock=time.monotonic,
+            keyboard=keyboard,
+            last_words=lambda reason: status.close(),
+        ),
+    )
+    prompt = invocation.resolved.prompt
+    if prompt.system is not None:
+        conversation.set_system(written(prompt.system, "--system", prompt) or None)
+    return session
+
+
+def chosen(invocation: Invocation) -> str | None:
+    """The saved chat that the flags name; None for a new one. Raises UsageError."""
+    settings = invocation.resolved.chat
+    if settings.resume is not None:
+        return chat_folder().find(settings.resume)
+    if not settings.continue_last:
+        return None
+    last = chat_folder().last()
+    if last is None:
+        raise UsageError("there is no chat to go on with: none is saved yet")
+    return last
+
+
+def model_of(session: Session, invocation: Invocation) -> str | None:
+    """The model to load: what was asked for now, else the one the saved chat was with."""
+    if invocation.resolved.origin("model") == "flag" or session.conversation.model is None:
+        return None
+    return session.conversation.model

@@ -1,0 +1,136 @@
+"""One model at work for a whole conversation: one context, and one cache that all turns share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nextok.backends.options import ContextOptions
+from nextok.cli.chat.rendering import Rendering
+from nextok.cli.console import Console
+from nextok.cli.loaded import Loaded, warn_beyond_training
+from nextok.generation.abort import Abort
+from nextok.generation.loop import Job
+from nextok.generation.sliding import Sliding, slide_to
+from nextok.generation.stream import generate
+from nextok.generation.thinking_budget import ThinkingBudget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nextok.backends.kv_store import KvStore
+    from nextok.cli.prompting import PromptTokens
+    from nextok.generation.events import Event
+    from nextok.generation.model import Model, Sampler
+    from nextok.generation.reasoning import ReasoningSplitter
+    from nextok.generation.sampling import Sampling
+
+_WORTH_KEEPING = 64
+"""Tokens. Less is read again sooner than it is found on disk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What one reply is made from."""
+
+    tokens: PromptTokens
+    sampling: Sampling
+    """With its seed drawn."""
+    max_tokens: int
+    stops: Sequence[str]
+    splitter: ReasoningSplitter | None
+    think_budget: int | None
+    keep: int | None
+    """Tokens at the beginning that stay when a full context slides; None: it does not."""
+
+
+class Engine:
+    """A loaded model that remembers what it has read. EngineError when no context can be made."""
+
+    def __init__(self, loaded: Loaded, abort: Abort, console: Console) -> None:
+        self.loaded = loaded
+        self.weights = loaded.weights
+        self.rendering = Rendering(loaded.weights, loaded.resolved.prompt, console)
+        self._abort = abort
+        self._model = self.weights.open(self._options, abort)
+        self.cache = self._model.new_cache()
+        warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
+
+    @property
+    def reference(self) -> str:
+        """What finds this model again."""
+        return self.loaded.engine.model or self.weights.name
+
+    @property
+    def context_size(self) -> int:
+        """The most tokens, prompt and reply together."""
+        return self._model.context_size
+
+    def events(
+        self, request: Request, clock: Callable[[], float], origin: float
+    ) -> Iterator[Event]:
+        """Make one reply. Only what the cache does not hold is read."""
+        model: Model = self._model
+        if request.keep is not None:
+            slide_to(self.cache, request.tokens.ids)
+            model = Sliding(model, keep=request.keep)
+        sampler = self.weights.sampler(
+            request.sampling, context_size=self.context_size, history=request.tokens.ids
+        )
+        try:
+            job = Job(
+                model=model,
+                cache=self.cache,
+                sampler=self._budgeted(sampler, request),
+                prompt=request.tokens.ids,
+                is_end=self.weights.tokenizer.is_end,
+                clock=clock,
+                max_tokens=request.max_tokens,
+            )
+            piece = self.weights.tokenizer.piece
+            yield from generate(
+                job, piece, stops=request.stops, abort=self._abort, origin=origin
+            )  # fmt: skip
+        finally:
+            sampler.close()
+
+    def _budgeted(self, sampler: Sampler, request: Request) -> Sampler:
+        splitter = request.splitter
+        if request.think_budget is None or splitter is None:
+            return sampler
+
+        def closing() -> Sequence[int]:
+            return self.weights.tokenizer.encode(f"\n{splitter.closing}\n\n", special=True)
+
+        return ThinkingBudget(
+            sampler,
+            budget=request.think_budget,
+            in_reasoning=lambda: splitter.in_reasoning,
+            closing=closing,
+        )
+
+    def restore(self, store: KvStore, key: str) -> int:
+        """Take up the state kept under `key`; how many tokens need not be read again."""
+        kept = store.get(key, self._identity)
+        if kept is not None and len(kept.tokens) < self.context_size:
+            self.cache.restore(kept.state, kept.tokens)
+        return len(self.cache.tokens)
+
+    def keep(self, store: KvStore, key: str) -> None:
+        """Keep the state of the conversation, if it is worth it."""
+        if len(self.cache.tokens) >= _WORTH_KEEPING:
+            store.put(key, self._identity, self.cache.tokens, self.cache.export())
+
+    def close(self) -> None:
+        """Free everything."""
+        self._model.close()
+        self.weights.close()
+
+    @property
+    def _options(self) -> ContextOptions:
+        return self.loaded.context_options(context_size=self.loaded.context_limit)
+
+    @property
+    def _identity(self) -> str:
+        return self.weights.state_identity(self._options)

@@ -1,0 +1,288 @@
+"""The chat at a terminal: a line is read, a command is run or a reply is made, again.
+
+Promises that an interrupt ends what is going on and not the chat, and that the terminal is left
+as it was found.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from nextok.backends.folders import state_folder
+from nextok.cli.answer import Answer, JsonLines, PlainAnswer
+from nextok.cli.chat import slash
+from nextok.cli.chat.bottom_line import BottomState, fragments
+from nextok.cli.chat.command import chat_folder, make_session, model_of
+from nextok.cli.chat.completion import Completion
+from nextok.cli.chat.desk import Desk, TurnMaker
+from nextok.cli.chat.editor import Editor, Left, Terminated
+from nextok.cli.chat.markdown_plain import PlainStream
+from nextok.cli.chat.markdown_stream import MarkdownStream
+from nextok.cli.chat.reply_mode import QuietKeys
+from nextok.cli.chat.screen import Screen
+from nextok.cli.chat.slash_settings import take_up_settings
+from nextok.cli.chat.view import ReplyView, Stream
+from nextok.cli.console import knows_codes, use_color, visible
+from nextok.cli.ending import leave
+from nextok.cli.exit_codes import ANSWERED
+from nextok.cli.invocation import Invocation
+from nextok.cli.prompt import joined
+from nextok.cli.question import agreed, can_ask
+from nextok.cli.report import two_lines
+from nextok.cli.stdout import Stdout, open_terminal
+from nextok.cli.trace import opened_trace
+from nextok.cli.version import version
+from nextok.generation.abort import Aborted
+from nextok.generation.errors import NextokError
+from nextok.generation.finish import FinishReason
+
+_SWALLOWED = 1.0
+"""Seconds after an interrupted reply in which Ctrl-C at the prompt does nothing."""
+
+
+def talk(invocation: Invocation, first: str | None) -> int:
+    """Carry on a conversation until the user leaves; the exit code."""
+    return Interactive(invocation, first).run()
+
+
+class Interactive:
+    """One sitting."""
+
+    def __init__(self, invocation: Invocation, first: str | None) -> None:
+        """first: a message that is there before anything is typed.
+
+        Raises UsageError for a saved chat that cannot be taken up.
+        """
+        self._invocation = invocation
+        self._output = invocation.resolved.output
+        self._first = first
+        encoding = sys.stdout.encoding or "utf-8"
+        self._stdout = Stdout(clock=time.monotonic, encoding=encoding)
+        terminal = self._stdout
+        if not terminal.is_terminal:
+            terminal = open_terminal(time.monotonic, encoding)
+        self._screen = Screen(
+            terminal,
+            color=use_color(self._output.color, terminal=True, environ=invocation.environ),
+            draws=knows_codes(invocation.environ),
+            quiet=self._output.quiet,
+        )
+        self._keyboard = QuietKeys(sys.stdin.fileno())
+        self._session = make_session(invocation, self._keyboard)
+        self._desk = self._made_desk()
+        self._trace = opened_trace(invocation)
+        self._turns = 0
+        self._quiet_until = 0.0
+        self._editor = Editor(
+            history=state_folder() / "history" if self._session.keeping.wanted else None,
+            complete=Completion(self._desk),
+            bottom_line=self._bottom_line,
+            color=self._screen.color,
+            output=terminal.descriptor,
+            clock=time.monotonic,
+            note=self._screen.note,
+        )
+
+    def _made_desk(self) -> Desk:
+        return Desk(
+            session=self._session,
+            folder=chat_folder(),
+            screen=self._screen,
+            take_turn=self._take_turn,
+            load=self._load,
+            open_chat=self._open_chat,
+            offer_folding=self._offer_folding,
+            think=self._output.think or ("dim" if self._screen.color else "show"),
+        )
+
+    def run(self) -> int:
+        """Talk; the exit code."""
+        with self._keyboard:
+            return self._talk()
+
+    def _talk(self) -> int:
+        # Between two replies there is nothing to interrupt, and nothing to be killed for.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        take_up_settings(self._desk)
+        self._screen.note(f"nextok {version()} · /help lists the commands, Ctrl-D leaves")
+        self._load(model_of(self._session, self._invocation), at_start=True)
+        self._show_past()
+        with suppress(Left):
+            self._take(self._first or "", literal=True)
+            while not self._desk.is_done:
+                text = self._read()
+                self._take(text, literal=self._editor.quoted)
+        self._session.close()
+        return ANSWERED
+
+    def _read(self) -> str:
+        draft, self._desk.draft = self._desk.draft, ""
+        try:
+            return self._editor.read(default=draft, quiet_until=self._quiet_until)
+        except Terminated as ended:
+            self._leave(ended.number)
+
+    def _leave(self, signal_number: int) -> NoReturn:
+        self._session.keeping.close()
+        leave(FinishReason.INTERRUPTED, signal_number)
+
+    def _take(self, text: str, *, literal: bool = False) -> None:
+        """A command or a message; whatever goes wrong with it is said."""
+        if not text.strip():
+            return
+        try:
+            command = None if literal else slash.parse(text)
+            if command is not None:
+                command[0].run(self._desk, command[1])
+            else:
+                self._say(text if literal else slash.message(text))
+        except NextokError as error:
+            self._screen.trouble(str(error))
+
+    def _say(self, text: str) -> None:
+        whole = joined([*self._desk.attached, text])
+        self._take_turn(lambda answers: self._session.say(whole, answers))
+        self._desk.attached.clear()
+
+    def _take_turn(self, make: TurnMaker) -> None:
+        if self._session.engine is None and not self._load(None):
+            return
+        self._turns += 1
+        self._screen.blank()
+        with self._keyboard:
+            turn = make(self._answers())
+        finish = turn.outcome.finish
+        if finish.error is not None:
+            self._screen.trouble(str(finish.error))
+        if finish.reason is FinishReason.DISCONNECTED:
+            self._leave(turn.signal_number or signal.SIGHUP)
+        if turn.signal_number:
+            self._leave(turn.signal_number)
+        if finish.reason is FinishReason.INTERRUPTED:
+            self._quiet_until = time.monotonic() + _SWALLOWED
+            if not turn.kept:
+                self._screen.note("your message was taken back: Up brings it here again")
+        self._say_figures()
+        self._screen.blank()
+
+    def _say_figures(self) -> None:
+        if self._output.stats and self._session.last is not None:
+            for line in two_lines(self._session.last.facts, self._session.last.outcome):
+                self._screen.say(line, dim=True)
+
+    # What a reply looks like.
+
+    def _answers(self) -> list[Answer]:
+        answers = [self._answer()]
+        if self._trace is not None:
+            answers.append(JsonLines(self._trace.line, turn=self._turns))
+        return answers
+
+    def _answer(self) -> Answer:
+        if self._output.jsonl:
+            return JsonLines(self._stdout.line, turn=self._turns)
+        if not self._stdout.is_terminal:
+            return PlainAnswer(self._stdout, self._output.think or "hide")
+        return ReplyView(
+            self._stdout, self._screen, self._session.status, self._stream, self._desk.think
+        )
+
+    def _stream(self) -> Stream:
+        if not self._session.resolved.chat.markdown or not self._screen.draws:
+            return PlainStream(self._stdout.drawn)
+        return MarkdownStream(
+            self._stdout.drawn,
+            width=lambda: shutil.get_terminal_size().columns,
+            height=lambda: shutil.get_terminal_size().lines,
+            color=self._screen.color,
+        )
+
+    # Models and chats.
+
+    def _load(self, reference: str | None, *, at_start: bool = False) -> bool:
+        """Whether a model is there now. At the start, what is wrong with it ends the chat."""
+        try:
+            with self._keyboard:
+                engine = self._session.load(reference)
+        except Aborted:
+            self._screen.note("loading was interrupted: your next message loads the model")
+            return False
+        except NextokError as error:
+            if at_start:
+                raise
+            self._screen.trouble(str(error))
+            return False
+        self._screen.note(f"{engine.weights.name} · context {engine.context_size:,}")
+        self._offer_folding()
+        return True
+
+    def _offer_folding(self) -> None:
+        """A template without a system role: fold the message, or do without."""
+        session = self._session
+        engine = session.engine
+        if engine is None or session.conversation.system is None:
+            return
+        if session.resolved.prompt.fold_system or engine.rendering.takes_system():
+            return
+        question = (
+            "this model's template takes no system message: "
+            "put it at the head of your first message?"
+        )
+        if self._agrees(question):
+            session.resolved = session.resolved.with_set({"fold_system": True})
+        else:
+            session.conversation.set_system(None)
+            self._screen.note("the system message is left out (--fold-system)")
+
+    def _agrees(self, question: str) -> bool:
+        console = self._invocation.console
+        self._keyboard.restore()
+        try:
+            return can_ask(console) and agreed(question, console, default=True)
+        finally:
+            self._keyboard.apply()
+
+    def _open_chat(self, name: str | None) -> None:
+        self._session.open(name)
+        self._desk.attached.clear()
+        take_up_settings(self._desk)
+        self._show_past()
+
+    def _show_past(self) -> None:
+        """Where a chat that is taken up had got to."""
+        conversation = self._session.conversation
+        entries = conversation.entries()
+        if not entries:
+            return
+        name = self._session.keeping.name
+        self._screen.note(f"{name}: {len(entries)} messages")
+        for entry in entries[-2:]:
+            self._screen.blank()
+            if entry.role == "user":
+                self._screen.say(f"> {entry.content}", dim=True)
+            else:
+                stream = self._stream()
+                stream.feed(visible(entry.content))
+                stream.close()
+        self._screen.blank()
+
+    def _bottom_line(self) -> Sequence[tuple[str, str]]:
+        engine, last = self._session.engine, self._session.last
+        timings = last.outcome.finish.timings if last is not None else None
+        branch = self._session.conversation.current_branch
+        state = BottomState(
+            model=engine.weights.name if engine is not None else "no model",
+            context_used=len(engine.cache.tokens) if engine is not None else 0,
+            context_size=engine.context_size if engine is not None else 0,
+            ttft_seconds=timings.ttft_seconds if timings is not None else None,
+            tokens_per_second=timings.decode_tokens_per_second if timings is not None else None,
+            branch=None if branch == "main" else branch,
+            note="",
+        )
+        return fragments(state, shutil.get_terminal_size().columns)

@@ -1,0 +1,67 @@
+"""From the messages of a conversation to the tokens of its next prompt.
+
+The template is compiled once for a model. Knows nothing of caches or of what fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nextok.backends.prompt_tokens import raw_tokens
+from nextok.cli.console import Console
+from nextok.cli.prompting import PromptTokens, chat_template, named_template, templated
+from nextok.cli.settings import PromptSettings
+from nextok.generation.errors import TemplateError
+from nextok.generation.message import Message
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
+
+_SYSTEM_PROBE = "0x5157e3"
+"""A system message that no template says by itself."""
+
+
+class Rendering:
+    """Renders for one model. Raises UsageError and TemplateError."""
+
+    def __init__(self, weights: Weights, settings: PromptSettings, console: Console) -> None:
+        """Says it when the model has no template."""
+        self.settings = settings
+        self._weights = weights
+        source = named_template(settings.chat_template) or weights.chat_template
+        self.source = source
+        self._template = None if source is None else chat_template(weights, source)
+        self._last: tuple[tuple[object, ...], PromptTokens] | None = None
+        if source is None:
+            console.warning(
+                f"{weights.name} has no chat template: what is said goes in as it is "
+                "(--chat-template NAME gives it one)"
+            )
+
+    def tokens(self, messages: Sequence[Message], prefill: str = "") -> PromptTokens:
+        """The prompt for the next reply, which begins with `prefill`. The last one is kept."""
+        key = (*messages, prefill, self.settings)
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        made = self._rendered(messages, prefill)
+        self._last = (key, made)
+        return made
+
+    def takes_system(self) -> bool:
+        """Whether a system message reaches the model in a role of its own."""
+        if self._template is None:
+            return True
+        messages = [Message("system", _SYSTEM_PROBE), Message("user", "hello")]
+        try:
+            made = templated(self._weights, self._template, messages, self.settings, "")
+        except TemplateError:
+            return False
+        return _SYSTEM_PROBE in made.text
+
+    def _rendered(self, messages: Sequence[Message], prefill: str) -> PromptTokens:
+        if self._template is not None:
+            return templated(self._weights, self._template, messages, self.settings, prefill)
+        text = "\n\n".join(message.content for message in messages) + "\n\n" + prefill
+        ids = raw_tokens(self._weights.tokenizer, text, special=False)
+        return PromptTokens(ids=ids, text=text, raw=True, prefill=prefill)

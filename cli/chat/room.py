@@ -1,0 +1,60 @@
+"""Makes room in the context for the next reply, by the user's rule, and says what went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nextok.cli.chat.rendering import Rendering
+from nextok.cli.console import Console
+from nextok.cli.settings import FullMode
+from nextok.generation.context_policy import fit, reserve_for
+from nextok.generation.conversation import Conversation
+from nextok.generation.errors import ContextError
+from nextok.generation.message import Message
+
+
+class Room:
+    """The context of one model, and what a conversation may take of it. Sizes in tokens."""
+
+    def __init__(self, rendering: Rendering, context_size: int, console: Console) -> None:
+        self._rendering = rendering
+        self._context_size = context_size
+        self._console = console
+
+    def make(
+        self, conversation: Conversation, *, mode: FullMode, max_tokens: int, prefill: str = ""
+    ) -> None:
+        """Drop what must go. Raises ContextError, with nothing dropped."""
+        messages = conversation.messages()
+        if prefill:
+            messages = messages[:-1]  # it is the last reply, which goes on
+        reserve = reserve_for(max_tokens, self._context_size) if mode == "drop" else 1
+
+        def count(some: Sequence[Message]) -> int:
+            return len(self._rendering.tokens(some, prefill).ids)
+
+        fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
+        if fitting.dropped_messages == 0:
+            return
+        if mode == "stop":
+            raise ContextError(
+                f"the conversation has {count(messages)} tokens and the context holds "
+                f"{self._context_size}: /clear begins anew, --on-full drop forgets the oldest"
+            )
+        window = conversation.window()
+        conversation.drop_before(window[fitting.dropped_messages].id)
+        self._console.note(
+            f"the context is full: the oldest {fitting.dropped_messages} messages "
+            f"({fitting.dropped_tokens:,} tokens) are no longer read (--on-full)"
+        )
+
+    def kept_beginning(self, messages: Sequence[Message]) -> int:
+        """Tokens at the head of a prompt that stay when the rest slides: the system message's."""
+        from nextok.generation.loop import shared_prefix
+
+        if messages[0].role == "system":
+            other = [messages[0], Message("user", "?")]
+        else:
+            other = [Message("user", "?")]
+        tokens = self._rendering.tokens(other).ids
+        return shared_prefix(tokens, self._rendering.tokens(messages).ids)

@@ -1,0 +1,296 @@
+"""A conversation, the model it is with, and where it is kept: what a terminal and a pipe share.
+
+Promises that a turn that fails leaves the conversation as it was. Knows nothing of keys or
+screens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from nextok.cli.abandonable import abandonable
+from nextok.cli.chat.engine import Engine, Request
+from nextok.cli.chat.reply import Spoken, Stage, speak
+from nextok.cli.chat.room import Room
+from nextok.cli.deadlines import Deadlines
+from nextok.cli.ending import leave
+from nextok.cli.loaded import load
+from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
+from nextok.cli.watcher import Watcher
+from nextok.generation.conversation import Conversation
+from nextok.generation.errors import EngineError, NextokError, UsageError
+from nextok.generation.finish import FinishReason
+
+if TYPE_CHECKING:
+    from nextok.backends.kv_store import KvStore
+    from nextok.cli.answer import Answer
+    from nextok.cli.chat.keeping import Keeping
+    from nextok.cli.console import Console
+    from nextok.cli.report import Outcome
+    from nextok.cli.resolution import Resolved
+    from nextok.cli.status import Status
+
+    class Closable(Protocol):
+        """What holds memory until it is closed."""
+
+        def close(self) -> None: ...
+
+
+Closing = TypeVar("Closing", bound="Closable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What came of a turn."""
+
+    outcome: Outcome
+    kept: bool
+    """Whether it is part of the conversation: not when it was cut before its first word."""
+    signal_number: int
+    """The signal that ends the process with the turn; 0 when it goes on."""
+
+
+class Session:
+    """One chat."""
+
+    def __init__(
+        self,
+        *,
+        conversation: Conversation,
+        keeping: Keeping,
+        store: KvStore,
+        resolved: Resolved,
+        console: Console,
+        status: Status,
+        stage: Stage,
+    ) -> None:
+        self.conversation = conversation
+        self.keeping = keeping
+        self.engine: Engine | None = None
+        self.resolved = resolved
+        self.last: Spoken | None = None
+        """The last reply, with its figures."""
+        self._store = store
+        self._console = console
+        self.status = status
+        self._stage = stage
+
+    # -- the model
+
+    def load(self, reference: str | None = None) -> Engine:
+        """Load the model, another one if `reference` is given, and free the old one.
+
+        An interrupt raises Aborted within moments; the model that was there stays. Raises
+        NextokError like the load of a single answer.
+        """
+        resolved = self.resolved
+        if reference is not None:
+            resolved = resolved.with_set({"model": reference})
+        stage = self._stage
+        stage.abort.rearm()
+        loaded = load(
+            resolved,
+            stage.abort,
+            self._console,
+            self.status,
+            stage.clock,
+            around_fetching=self._attended,
+            wait_for=self._abandonable,
+        )
+        engine = self._abandonable(lambda: Engine(loaded, stage.abort, self._console))
+        self.unload()
+        self.engine, self.resolved = engine, loaded.resolved
+        if self.conversation.model != engine.reference:
+            self.conversation.set_model(engine.reference)
+        self._restore()
+        return engine
+
+    def _abandonable(self, work: Callable[[], Closing]) -> Closing:
+        with self._attended():
+            return abandonable(work, self._stage.abort, lambda late: late.close())
+
+    @contextlib.contextmanager
+    def _attended(self) -> Iterator[None]:
+        """An interrupt ends what goes on, or the process if nobody sits there."""
+        stage = self._stage
+        watcher = Watcher(
+            stage.abort,
+            Deadlines(),
+            started=stage.clock(),
+            clock=stage.clock,
+            last_words=stage.last_words,
+            keyboard=stage.keyboard,
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            watcher.stop()
+            self.status.clear()
+            if watcher.signal_number:
+                leave(FinishReason.INTERRUPTED, watcher.signal_number)
+
+    def open(self, name: str | None) -> None:
+        """Put this chat away and take up another one, or begin anew with the same model.
+
+        Raises UsageError, the present chat as it was.
+        """
+        keeping = self.keeping.another()
+        conversation = Conversation(keeping.record)
+        if name is None:
+            conversation.set_system(self.conversation.system)
+            conversation.set_model(self.conversation.model)
+        else:
+            keeping.take_up(name, conversation)
+        self.keep_state()
+        self.keeping.close()
+        self.keeping, self.conversation = keeping, conversation
+        self._restore()
+
+    def _restore(self) -> None:
+        if self.engine is not None and self.keeping.name is not None:
+            self.engine.restore(self._store, state_key(self.keeping.name))
+
+    def unload(self) -> None:
+        """Keep what the model has read, and free it."""
+        if self.engine is not None:
+            self.keep_state()
+            self.engine.close()
+        self.engine = None
+
+    def keep_state(self) -> None:
+        """Put the KV state where the next process finds it."""
+        if self.engine is not None and self.keeping.wanted and self.keeping.name is not None:
+            self.engine.keep(self._store, state_key(self.keeping.name))
+
+    def forget_state(self, name: str | None = None) -> None:
+        """Take the KV state of a chat (this one, without a name) from the disk."""
+        self._store.remove(state_key(name or self.keeping.name or ""))
+
+    # -- turns
+
+    def say(self, text: str, answers: Sequence[Answer]) -> Turn:
+        """The user says something and the model replies. Raises NextokError."""
+        self.conversation.say(text)
+        return self._reply(answers)
+
+    def again(self, answers: Sequence[Answer]) -> Turn:
+        """Another reply to the last message. Raises UsageError when there is none."""
+        before = self.conversation.head
+        if self.conversation.rewind() is None:
+            raise UsageError("nothing to answer again: say something first")
+        return self._reply(answers, otherwise=before)
+
+    def edit(self, text: str, answers: Sequence[Answer]) -> Turn:
+        """The last message said differently, and the reply to that."""
+        self.conversation.undo()
+        return self.say(text, answers)
+
+    def go_on(self, answers: Sequence[Answer]) -> Turn:
+        """More of a reply that was cut. Raises UsageError when the last one was not."""
+        if not self.conversation.can_continue:
+            raise UsageError("the last reply was not cut: there is nothing to continue")
+        reply = self.conversation.entries()[-1]
+        said = str(reply.figures.get("raw", reply.content))
+        spoken = self._speak(answers, prefill=said)
+        outcome = spoken.outcome
+        kept = bool(outcome.finish.completion_tokens)
+        if kept:
+            self.conversation.extend(
+                reply.content + outcome.text,
+                reasoning=reply.reasoning + (outcome.reasoning or ""),
+                finish=outcome.finish.reason.value,
+                figures=figures(outcome, said + spoken.raw),
+            )
+        return self._turn(spoken, kept)
+
+    def _reply(self, answers: Sequence[Answer], otherwise: int | None = None) -> Turn:
+        """otherwise: where the conversation is if there will be no reply."""
+        try:
+            spoken = self._speak(answers)
+        except NextokError:
+            self._take_back(otherwise)
+            raise
+        outcome = spoken.outcome
+        kept = bool(outcome.text or outcome.reasoning) or outcome.finish.reason in _COMPLETE
+        if kept:
+            self.conversation.reply(
+                outcome.text,
+                reasoning=outcome.reasoning or "",
+                finish=outcome.finish.reason.value,
+                figures=figures(outcome, spoken.raw),
+            )
+        else:
+            self._take_back(otherwise)
+        return self._turn(spoken, kept)
+
+    def _take_back(self, head: int | None) -> None:
+        if head is not None:
+            self.conversation.move_to(head)
+        else:
+            self.conversation.undo()
+
+    def _turn(self, spoken: Spoken, kept: bool) -> Turn:
+        self.last = spoken
+        return Turn(outcome=spoken.outcome, kept=kept, signal_number=spoken.signal_number)
+
+    def _speak(self, answers: Sequence[Answer], prefill: str = "") -> Spoken:
+        engine, resolved = self.engine, self.resolved
+        if engine is None:
+            raise EngineError("there is no model: /model NAME loads one")
+        self._stage.abort.rearm()
+        engine.rendering.settings = resolved.prompt
+        room = Room(engine.rendering, engine.context_size, self._console)
+        mode, limit = resolved.chat.on_full, resolved.stops.max_tokens
+        room.make(self.conversation, mode=mode, max_tokens=limit, prefill=prefill)
+        messages = self.conversation.messages()
+        if prefill:
+            messages = messages[:-1]
+        tokens = engine.rendering.tokens(messages, prefill)
+        sampling = drawn(resolved, engine.weights)
+        request = Request(
+            tokens=tokens,
+            sampling=sampling,
+            max_tokens=limit,
+            stops=stop_strings(resolved),
+            splitter=splitter(tokens),
+            think_budget=resolved.chat.think_budget,
+            keep=room.kept_beginning(messages) if mode == "shift" else None,
+        )
+        known = facts(engine.loaded, tokens, sampling)
+        return speak(self._stage, engine, request, known, answers, resolved.stops)
+
+    def close(self) -> None:
+        """The chat is over."""
+        self.unload()
+        self.keeping.close()
+
+
+_COMPLETE = (FinishReason.EOS, FinishReason.STOP, FinishReason.LENGTH)
+"""A reply that ended so is one even when it has no words."""
+
+
+def state_key(chat: str) -> str:
+    """What the KV state of a chat is kept under."""
+    return f"chat-{chat}"
+
+
+def figures(outcome: Outcome, raw: str) -> Mapping[str, object]:
+    """What is kept of a reply beside its words."""
+    finish, timings = outcome.finish, outcome.finish.timings
+    found: dict[str, object] = {
+        "prompt_tokens": finish.prompt_tokens,
+        "cached_tokens": finish.cached_tokens,
+        "completion_tokens": finish.completion_tokens,
+        "prefill_s": round(timings.prefill_seconds, 4),
+    }
+    if timings.ttft_seconds is not None:
+        found["ttft_s"] = round(timings.ttft_seconds, 4)
+    if timings.decode_tokens_per_second is not None:
+        found["decode_tps"] = round(timings.decode_tokens_per_second, 2)
+    if finish.reason not in _COMPLETE[:2] and raw != outcome.text:
+        found["raw"] = raw  # to go on from, if it is continued
+    return found

@@ -1,0 +1,42 @@
+"""Commands about the hands: files in, replies out, and the door."""
+
+from __future__ import annotations
+
+import shlex
+
+from nextok.cli.chat.clipboard import put_on_clipboard
+from nextok.cli.chat.desk import Desk
+from nextok.cli.prompt import read_file
+from nextok.generation.errors import UsageError
+
+
+def attach(desk: Desk, rest: str) -> None:
+    """The next message begins with the files, as with -f."""
+    if not rest:
+        raise UsageError("/file takes the paths of files")
+    try:
+        paths = shlex.split(rest)
+    except ValueError as error:
+        raise UsageError(f"/file: {error}: quote what belongs together") from error
+    encoding = desk.session.resolved.prompt.encoding
+    texts = [read_file(path, encoding) for path in paths]
+    desk.attached += texts
+    engine = desk.session.engine
+    for path, text in zip(paths, texts, strict=True):
+        size = f"{len(text):,} characters"
+        if engine is not None:
+            size = f"{len(engine.weights.tokenizer.encode(text)):,} tokens"
+        desk.screen.note(f"{path}: {size}, before your next message")
+
+
+def copy(desk: Desk, rest: str) -> None:
+    """The raw text, as the model wrote it."""
+    replies = [one for one in desk.session.conversation.entries() if one.role == "assistant"]
+    if not replies:
+        raise UsageError("nothing to copy: there is no reply yet")
+    how = put_on_clipboard(replies[-1].content, desk.screen)
+    desk.screen.note(f"copied {len(replies[-1].content):,} characters ({how})")
+
+
+def bye(desk: Desk, rest: str) -> None:
+    desk.is_done = True

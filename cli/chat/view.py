@@ -1,0 +1,126 @@
+"""A reply as a person sees it: the reasoning dim or folded, the answer laid out as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from nextok.cli.chat.screen import DIM, PLAIN, Screen
+from nextok.cli.report import Outcome, RunFacts
+from nextok.cli.status import Status
+from nextok.cli.stdout import Stdout
+from nextok.generation.events import Event, Finish, Prefill
+from nextok.generation.finish import FinishReason
+from nextok.generation.reasoning import Span, SpanKind
+
+if TYPE_CHECKING:
+    from nextok.cli.settings import ThinkMode
+
+
+class Stream(Protocol):
+    """Lays out text as it comes."""
+
+    def feed(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+_ENDINGS = {
+    FinishReason.LENGTH: "stopped after {tokens} tokens (--max-tokens) · /continue goes on",
+    FinishReason.CONTEXT: "the context is full · /continue makes room and goes on",
+    FinishReason.INTERRUPTED: "interrupted · /continue goes on, /regen tries again",
+    FinishReason.TIMEOUT: "out of time (--timeout) · /continue goes on",
+    FinishReason.STALLED: "the engine stalled (--stall-timeout) · /continue goes on",
+}
+
+
+class ReplyView:
+    """One reply on the terminal. `think`: show tags and all, dim, or hide (folded)."""
+
+    def __init__(
+        self,
+        stdout: Stdout,
+        screen: Screen,
+        status: Status,
+        stream: Callable[[], Stream],
+        think: ThinkMode,
+    ) -> None:
+        self._stdout = stdout
+        self._screen = screen
+        self._status = status
+        self._new_stream = stream
+        self._think = think
+        self._stream: Stream | None = None
+        self._thoughts = 0
+        """Pieces of reasoning so far."""
+
+    def start(self, facts: RunFacts, origin: float) -> None:
+        """Nothing is shown before the first word but how far the reading is."""
+
+    def event(self, event: Event, spans: Sequence[Span]) -> None:
+        if isinstance(event, Prefill):
+            self._status.show(f"reading: {event.done:,} of {event.total:,} tokens")
+            return
+        for kind, text in spans:
+            if kind is SpanKind.ANSWER or self._think == "show":
+                self._answer(text)
+            elif kind is SpanKind.REASONING:
+                self._thought(text)
+        if isinstance(event, Finish):
+            self._status.clear()
+
+    def _answer(self, text: str) -> None:
+        if self._stream is None:
+            self._status.clear()
+            self._end_thoughts()
+            self._stream = self._new_stream()
+        self._stream.feed(self._stdout.harmless(text))
+
+    def _thought(self, text: str) -> None:
+        self._thoughts += 1
+        if self._think == "hide":
+            self._status.draw(f"thinking: {self._thoughts:,} tokens")
+            return
+        self._status.clear()
+        if self._thoughts == 1 and self._screen.color:
+            self._stdout.style(DIM)
+        self._stdout.text(text.lstrip("\n") if self._thoughts == 1 else text)
+
+    def _end_thoughts(self) -> None:
+        if not self._thoughts:
+            return
+        if self._think == "hide":
+            self._screen.note(f"thought for {self._thoughts:,} tokens · /think shows it")
+            return
+        if self._screen.color:
+            self._stdout.style(PLAIN)
+        self._stdout.end_line()
+        self._screen.blank()
+
+    def finish(self, facts: RunFacts, outcome: Outcome) -> None:
+        if self._stream is None:
+            self._end_thoughts()
+        else:
+            self._stream.close()
+        self._stdout.end_line()
+        self._screen.blank()
+        self._screen.note(" · ".join(summary(outcome)))
+
+    def fail(self, message: str, code: int) -> None:
+        self._status.clear()
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """The parts of the line below a reply."""
+    finish, timings = outcome.finish, outcome.finish.timings
+    parts = []
+    ending = _ENDINGS.get(finish.reason)
+    if ending is not None:
+        parts.append(ending.format(tokens=finish.completion_tokens))
+    new = finish.prompt_tokens - finish.cached_tokens
+    parts.append(f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,}")
+    if timings.ttft_seconds is not None:
+        parts.append(f"TTFT {timings.ttft_seconds:.2f} s")
+    if timings.decode_tokens_per_second is not None:
+        parts.append(f"{timings.decode_tokens_per_second:.1f} tokens/s")
+    return parts
