@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+from nextok.backends.llama_batch import LlamaBatch
 from nextok.backends.llama_library import library
 from nextok.generation.errors import EngineError
 
@@ -16,12 +17,22 @@ from nextok.generation.errors import EngineError
 class LlamaMemory:
     """The memory of one context, and which of its sequences are free."""
 
-    def __init__(self, context: object, *, sequences: int, cuttable: bool) -> None:
+    def __init__(self, context: object, *, sequences: int, cuttable: bool, key_type: str) -> None:
         """cuttable: whether a sequence can be cut in the middle; not with recurrent layers."""
         self.context = context
         self.handle = library().llama_get_memory(context)
         self.cuttable = cuttable
+        # Keys of bf16 cannot be turned to another place: the engine ends the process.
+        self.shiftable = (
+            cuttable and key_type != "bf16" and bool(library().llama_memory_can_shift(self.handle))
+        )
+        self._sequences = sequences
         self._free = list(range(sequences))
+
+    @property
+    def lent(self) -> int:
+        """How many caches there are."""
+        return self._sequences - len(self._free)
 
     def new_cache(self) -> LlamaCache:
         """An empty sequence. EngineError when there is none left."""
@@ -42,6 +53,8 @@ class LlamaCache:
         self._llama = library()
         self.sequence = sequence
         self.tokens: list[int] = []
+        self._shared = 0
+        """How many of the first ones may lie in cells that are another cache's too."""
 
     def trim(self, length: int) -> int:
         """Cut; a memory that cannot be cut in the middle is emptied."""
@@ -50,26 +63,45 @@ class LlamaCache:
         memory = self._memory.handle
         if length > 0 and self._llama.llama_memory_seq_rm(memory, self.sequence, length, -1):
             del self.tokens[length:]
+            self._shared = min(self._shared, length)
         else:
             self.clear()
         return len(self.tokens)
 
     def shift(self, keep: int, discard: int) -> bool:
-        """Cut in the middle. The engine turns the keys to their new places with the next pass."""
-        memory = self._memory.handle
-        if not self._memory.cuttable or not self._llama.llama_memory_can_shift(memory):
-            return False
+        """Cut in the middle, and have the engine turn the moved keys to their new places.
+
+        It does so with the next pass: until then exported keys would be wrong, and a pass that
+        is aborted turns some of them twice. So one is made here, over the last token.
+        """
         end = keep + discard
-        if not self._llama.llama_memory_seq_rm(memory, self.sequence, keep, end):
+        if not self._memory.shiftable or (self._shared > end and self._memory.lent > 1):
             return False
+        if discard == 0:
+            return True
+        memory = self._memory.handle
+        self._llama.llama_memory_seq_rm(memory, self.sequence, keep, end)
         self._llama.llama_memory_seq_add(memory, self.sequence, end, -1, -discard)
         del self.tokens[keep:end]
-        return True
+        self._shared = min(self._shared, keep)
+        return len(self.tokens) == keep or self._read_last_again()
+
+    def _read_last_again(self) -> bool:
+        """One pass that adds nothing; if it is aborted, nothing is certain and nothing kept."""
+        last = len(self.tokens) - 1
+        self._llama.llama_memory_seq_rm(self._memory.handle, self.sequence, last, -1)
+        batch = LlamaBatch(1)
+        batch.set_one(self.tokens[last], last, self.sequence)
+        if self._llama.llama_decode(self._memory.context, batch.batch) == 0:
+            return True
+        self.clear()
+        return False
 
     def clear(self) -> None:
         """Forget everything, which every kind of memory can do."""
         self._llama.llama_memory_seq_rm(self._memory.handle, self.sequence, -1, -1)
         self.tokens.clear()
+        self._shared = 0
 
     def settle(self, tokens: Sequence[int]) -> None:
         """After a cut-short pass over `tokens`: keep what the engine has certainly kept."""
@@ -86,6 +118,7 @@ class LlamaCache:
             self._memory.handle, self.sequence, twin.sequence, -1, -1
         )  # fmt: skip
         twin.tokens.extend(self.tokens)
+        self._shared = twin._shared = len(self.tokens)
         return twin
 
     def export(self) -> bytes:

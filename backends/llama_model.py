@@ -72,7 +72,10 @@ class LlamaModel:
         self.context_size = options.context_size
         self.context = self._make_context(weights, options)
         self._memory = LlamaMemory(
-            self.context, sequences=options.sequences, cuttable=keeps_partial_memory
+            self.context,
+            sequences=options.sequences,
+            cuttable=keeps_partial_memory,
+            key_type=options.cache_type_k,
         )
         self.batch_size = int(self._llama.llama_n_batch(self.context))
         self._batch = LlamaBatch(self.batch_size)

@@ -14,7 +14,7 @@ from typing import Protocol
 class Logits(Protocol):
     """One row of scores, one per vocabulary entry, left in the engine and read in place.
 
-    Valid until the model's next prefill, decode or extend.
+    Valid until the model's next prefill, decode or extend, or a cache's shift.
     """
 
     def __len__(self) -> int: ...
@@ -36,11 +36,12 @@ class Cache(Protocol):
         """
 
     def shift(self, keep: int, discard: int) -> bool:
-        """Forget tokens [keep, keep + discard) and move the rest down; False where it cannot.
+        """Forget tokens [keep, keep + discard) and move the rest down; whether it was done.
 
-        What moves is not computed again: it was read with the forgotten tokens before it. False
-        leaves the cache as it was: a recurrent memory has no places, and keys that another cache
-        shares stay where they are. shift(0, 0) changes nothing and asks.
+        What moves is not computed again: it remembers the forgotten tokens, which were there when
+        it was read. False, and nothing changed, where the memory cannot: it is recurrent, or
+        shares what would move with a fork. False, and nothing held, when it was aborted. Voids
+        logits like a decode. shift(0, 0) does nothing but say whether there can be others.
         """
 
     def fork(self) -> Cache:
