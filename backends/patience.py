@@ -39,8 +39,8 @@ class Patience:
         return min(self.longest_wait, wait)
 
 
-QUESTIONS = Patience(tries=4, longest_asked=10.0)
-"""For what the user waits to be asked about."""
+Waiting = Callable[[str, float], None]
+"""Told what the trouble is, and the seconds until the next try; again and again."""
 
 
 def rest(seconds: float, abort: Abort, tick: Callable[[float], None]) -> None:
@@ -53,14 +53,26 @@ def rest(seconds: float, abort: Abort, tick: Callable[[float], None]) -> None:
     abort.check()
 
 
-def ask(question: Callable[[], Result], abort: Abort, patience: Patience = QUESTIONS) -> Result:
-    """The hub's answer. A hub that fails is asked again; without a network it is an error."""
-    for tries in range(1, patience.tries + 1):
-        try:
-            return interruptibly(question, abort)
-        except (ServerFailed, RateLimited) as error:
-            wait = patience.wait_after(error, tries)
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """Asks the hub: one that fails or wants to be left alone is asked again later."""
+
+    abort: Abort
+    patience: Patience = Patience()
+    waiting: Waiting = lambda trouble, seconds: None
+
+    def ask(self, question: Callable[[], Result]) -> Result:
+        """The answer. Raises HubError, at once when there is no network, and Aborted."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return interruptibly(question, self.abort)
+            except (ServerFailed, RateLimited) as error:
+                wait, trouble = self.patience.wait_after(error, tries), error
             if wait is None:
-                raise error.after(tries) from None
-        rest(wait, abort, lambda left: None)
-    raise ValueError("patience for at least one try")
+                raise trouble.after(tries)
+            self._rest(wait, trouble.what)
+
+    def _rest(self, seconds: float, trouble: str) -> None:
+        rest(seconds, self.abort, lambda left: self.waiting(trouble, left))

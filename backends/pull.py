@@ -15,7 +15,7 @@ from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_errors import CacheNotWritable, DiskFull
 from nextok.backends.hub_files import HubFile, Listing
 from nextok.backends.hub_reference import HubReference
-from nextok.backends.patience import Patience
+from nextok.backends.patience import Patience, Questions
 from nextok.backends.pull_lock import locked
 from nextok.backends.pull_plan import Plan, plan_pull, still_to_come
 from nextok.backends.shown_text import shown
@@ -85,7 +85,10 @@ def pull(
     memory_bytes: int | None,
 ) -> Pulled:
     """Both in one, for who need not ask."""
-    plan = plan_pull(reference, hub=hub, cache=cache, abort=abort, memory_bytes=memory_bytes)
+    questions = Questions(abort=abort)
+    plan = plan_pull(
+        reference, hub=hub, cache=cache, questions=questions, memory_bytes=memory_bytes
+    )
     return fetch(plan, hub=hub, cache=cache, abort=abort, progress=progress)
 
 

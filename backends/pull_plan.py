@@ -1,4 +1,4 @@
-"""What a pull would do, found out with one question to the hub.
+"""What a pull would do, found out with one question to the hub, asked as often as it takes.
 
 Promises to write nothing.
 """
@@ -15,9 +15,8 @@ from nextok.backends.hub_files import HubFile, Listing
 from nextok.backends.hub_names import is_sha256
 from nextok.backends.hub_reference import HubReference
 from nextok.backends.partial_file import free_bytes
-from nextok.backends.patience import ask
+from nextok.backends.patience import Questions
 from nextok.backends.quant_choice import Choice, choose
-from nextok.generation.abort import Abort
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,21 +42,21 @@ def plan_pull(
     *,
     hub: Hub,
     cache: HubCache,
-    abort: Abort,
+    questions: Questions,
     memory_bytes: int | None,
     free: Callable[[Path], int | None] = free_bytes,
 ) -> Plan:
     """Ask the hub once and choose. Raises HubError, Ambiguous, Aborted."""
-    listing = ask(lambda: hub.list_files(reference), abort)
+    listing = questions.ask(lambda: hub.list_files(reference))
     choice = choose(listing, reference, memory_bytes)
     repo, commit = listing.repo, listing.commit
-    parts = tuple(_with_hash(part, listing, hub, abort) for part in choice.parts)
+    parts = tuple(_with_hash(part, listing, hub, questions) for part in choice.parts)
     missing = [part for part in parts if cache.whole_copy(repo, commit, part) is None]
     if missing and listing.gated:  # refused now, and not after the user agreed to the size
-        ask(lambda: hub.locate_file(repo, commit, missing[0].path), abort)
+        questions.ask(lambda: hub.locate_file(repo, commit, missing[0].path))
     elsewhere: dict[str, Path] = {}
     for part in missing:
-        same = cache.same_elsewhere(repo, part, lambda done: abort.check())
+        same = cache.same_elsewhere(repo, part, lambda done: questions.abort.check())
         if same is not None:
             elsewhere[part.path] = same
     fetched = [part for part in missing if part.path not in elsewhere]
@@ -73,11 +72,11 @@ def plan_pull(
     )
 
 
-def _with_hash(part: HubFile, listing: Listing, hub: Hub, abort: Abort) -> HubFile:
+def _with_hash(part: HubFile, listing: Listing, hub: Hub, questions: Questions) -> HubFile:
     """Mirrors list files without their hashes; the file's own address has it."""
     if part.etag is not None:
         return part
-    remote = ask(lambda: hub.locate_file(listing.repo, listing.commit, part.path), abort)
+    remote = questions.ask(lambda: hub.locate_file(listing.repo, listing.commit, part.path))
     is_large = is_sha256(remote.etag)
     return HubFile(
         path=part.path,

@@ -12,6 +12,7 @@ from nextok.backends.hub_reference import HubReference
 from nextok.backends.local_models import did_you_mean, local_models, misspelt
 from nextok.backends.locate import NotOnDisk
 from nextok.backends.memory import available_bytes
+from nextok.backends.patience import Questions
 from nextok.backends.pull import Plan, Pulled, fetch, plan_pull
 from nextok.cli.choices import print_choices
 from nextok.cli.console import Console
@@ -20,6 +21,7 @@ from nextok.cli.question import agreed, can_ask
 from nextok.cli.settings import HubSettings, OutputSettings
 from nextok.cli.status import Status
 from nextok.cli.units import size
+from nextok.cli.waiting_display import WaitingDisplay
 from nextok.generation.abort import Abort
 from nextok.generation.errors import HubError, UsageError
 
@@ -57,7 +59,10 @@ class Fetching:
                 reference,
                 hub=Hub(offline=self.hub.offline),
                 cache=HubCache(),
-                abort=self.abort,
+                questions=Questions(
+                    abort=self.abort,
+                    waiting=WaitingDisplay(str(reference), self.console, self.status),
+                ),
                 memory_bytes=available_bytes(),
             )
         except RepoNotFound as error:

@@ -17,9 +17,16 @@ import pytest
 
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
-from nextok.backends.hub_errors import DiskFull, Offline, RepoGated, ServerFailed, WrongBytes
+from nextok.backends.hub_errors import (
+    DiskFull,
+    Offline,
+    RateLimited,
+    RepoGated,
+    ServerFailed,
+    WrongBytes,
+)
 from nextok.backends.hub_reference import HubReference, parse_reference
-from nextok.backends.patience import Patience
+from nextok.backends.patience import Patience, Questions
 from nextok.backends.pull import Plan, Pulled, fetch, plan_pull, pull
 from nextok.backends.quant_choice import Ambiguous, UnknownQuant
 from nextok.backends.transfer_progress import Progress, Stage
@@ -59,9 +66,8 @@ def reference(text: str = REPO) -> HubReference:
 
 
 def plan(text: str = REPO, memory: int | None = None, **more: Any) -> Plan:
-    return plan_pull(
-        reference(text), hub=Hub(), cache=HubCache(), abort=Abort(), memory_bytes=memory, **more
-    )
+    more.setdefault("questions", Questions(abort=Abort(), patience=QUICK))
+    return plan_pull(reference(text), hub=Hub(), cache=HubCache(), memory_bytes=memory, **more)
 
 
 def carry_out(
@@ -240,7 +246,11 @@ def test_a_gated_model_is_refused_when_planning(hub: Any, cache_root: Path) -> N
 def test_offline_it_is_not_planned(repo: Any) -> None:
     with pytest.raises(Offline):
         plan_pull(
-            reference(), hub=Hub(offline=True), cache=HubCache(), abort=Abort(), memory_bytes=None
+            reference(),
+            hub=Hub(offline=True),
+            cache=HubCache(),
+            questions=Questions(abort=Abort()),
+            memory_bytes=None,
         )
     assert repo.log == []
 
@@ -249,8 +259,38 @@ def test_a_listing_that_fails_is_asked_for_again_and_given_up(repo: Any) -> None
     repo.fault("GET /api", status=503)
     assert plan().fetch_bytes == len(DATA)
     repo.fault("GET /api", status=500, times=-1)
-    with pytest.raises(ServerFailed, match="tried 4 times"):
+    with pytest.raises(ServerFailed, match="tried 3 times"):
         plan()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_hub_that_asks_to_wait_is_waited_for_and_that_is_told(repo: Any, status: int) -> None:
+    told: list[tuple[str, float]] = []
+    questions = Questions(abort=Abort(), waiting=lambda trouble, left: told.append((trouble, left)))
+    repo.fault("GET /api", status=status, headers={"Retry-After": "1"})
+    assert plan(questions=questions).fetch_bytes == len(DATA)
+    assert len(repo.hits("GET /api")) == 2
+    trouble, left = told[0]
+    assert repo.url in trouble and 0 < left <= 1
+
+
+def test_a_wait_as_long_as_a_downloads_can_be_given_up_at_any_time(repo: Any) -> None:
+    abort = Abort()
+
+    def stop(trouble: str, left: float) -> None:
+        assert "no more requests for 60 s" in trouble and 59 < left <= 60
+        abort.trip(FinishReason.INTERRUPTED)
+
+    repo.fault("GET /api", status=429, headers={"Retry-After": "60"})
+    with pytest.raises(Aborted):
+        plan(questions=Questions(abort=abort, waiting=stop))
+
+
+def test_a_wait_longer_than_that_is_for_the_user_to_decide(repo: Any) -> None:
+    repo.fault("GET /api", status=429, headers={"Retry-After": "3600"})
+    with pytest.raises(RateLimited, match="no more requests for 3600 s: try again then"):
+        plan(questions=Questions(abort=Abort()))
+    assert len(repo.log) == 1
 
 
 def test_a_mirror_that_lists_no_hashes_will_do(repo: Any) -> None:
@@ -395,7 +435,7 @@ def test_an_abort_while_the_hub_is_asked(repo: Any) -> None:
     abort = Abort()
     abort.trip(FinishReason.INTERRUPTED)
     with pytest.raises(Aborted):
-        plan_pull(reference(), hub=Hub(), cache=HubCache(), abort=abort, memory_bytes=None)
+        plan(questions=Questions(abort=abort))
 
 
 def test_a_cache_that_cannot_be_written_is_said_and_one_that_has_the_model_will_do(

@@ -286,6 +286,33 @@ def test_trouble_is_said_and_survived(ask: Ask, emoji: Any, emoji_gguf: Path) ->
     assert ask("-m", REF, "hi").out == ANSWER
 
 
+def test_a_hub_that_asks_to_wait_is_waited_for(ask: Ask, emoji: Any) -> None:
+    emoji.fault("/api/models", status=429, headers={"Retry-After": "1"})
+    pulled = ask("pull", REF)
+    assert pulled.code == 0
+    said = f"{REF}: {emoji.url} allows no more requests for 1 s; next attempt in 1 s"
+    assert pulled.err.splitlines()[0] == f"nextok: {said}"
+    assert len(pulled.err.splitlines()) <= 6
+    emoji.fault("/api/models", status=503, headers={"Retry-After": "1"})
+    quiet = ask("pull", "-q", REF)
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def test_a_hub_that_asks_for_an_hour_is_not_waited_for(ask: Ask, emoji: Any) -> None:
+    emoji.fault("/api/models", status=429, headers={"Retry-After": "3600"})
+    ask("pull", REF).check_failed(1, "allows no more requests for 3600 s", "try again then")
+
+
+def test_a_wait_counts_down_and_can_be_interrupted(terminal: Terminal, emoji: Any) -> None:
+    emoji.fault("/api/models", status=429, headers={"Retry-After": "59"})
+    child = terminal("pull", REF)
+    child.expect(r"in 5\d s again: http://[0-9.:]+ allows no more requests for 59 s")
+    child.sendintr()
+    output = child.rest()
+    assert child.signalstatus == signal.SIGINT
+    assert child.on_screen(output.replace("^C", "")) == []
+
+
 def test_several_processes_need_one_body(emoji: Any) -> None:
     emoji.fault("GET /cdn/", stall=1.0)
     running = [
