@@ -17,7 +17,7 @@ from typing import TextIO, TypeAlias
 
 from nextok.cli import arguments
 from nextok.cli.arguments import Arguments
-from nextok.cli.commands import COMMANDS, DEFAULT, Command, find
+from nextok.cli.commands import COMMANDS, DEFAULT, TALK, Command, find
 from nextok.cli.config_file import config_path, read_config
 from nextok.cli.console import console_for, is_terminal
 from nextok.cli.exit_codes import ANSWERED, DISCONNECTED, INTERRUPTED, code_of
@@ -41,11 +41,19 @@ def run(argv: list[str], start: Start) -> int:
 
 def route(argv: list[str], *, terminal: bool) -> list[str]:
     """The command line with its command named, or the root's own flag first."""
-    if not argv:
-        return ["--help"] if terminal else [DEFAULT]
-    if argv[0] in (*arguments.HELP, arguments.VERSION, *COMPLETION_FLAGS) or find(argv[0]):
+    roots = (*arguments.HELP, arguments.VERSION, *COMPLETION_FLAGS)
+    if argv and (argv[0] in roots or find(argv[0])):
         return argv
-    return [DEFAULT, *argv]
+    return [TALK if terminal and asks_nothing(argv) else DEFAULT, *argv]
+
+
+def asks_nothing(argv: list[str]) -> bool:
+    """Whether there is no prompt in it, and no flag that a chat could not have."""
+    try:
+        typed = arguments.parse(argv, TALK)
+    except UsageError:
+        return False
+    return not (typed.words or typed.help or typed.version)
 
 
 class _Run:

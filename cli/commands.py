@@ -14,6 +14,8 @@ CommandName: TypeAlias = Literal[
     "info", "config",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
+TALK: CommandName = "chat"
+"""What is meant at a terminal when there is no prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)

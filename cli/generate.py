@@ -28,6 +28,8 @@ from nextok.generation.finish import FinishReason
 if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.delivery import Delivery
+    from nextok.cli.kept import KeptAnswer
+    from nextok.cli.prompting import Prompt
     from nextok.cli.report import Outcome
 
 _CODES = {
@@ -61,6 +63,7 @@ class _Generation:
         self._status = Status(self._console, time.monotonic)
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
         self._trace = opened_trace(invocation)
+        self._kept: KeptAnswer | None = None
         self._watcher = Watcher(
             self._abort,
             deadlines(invocation.resolved.stops),
@@ -89,6 +92,9 @@ class _Generation:
     def _answer(self) -> None:
         resolved = self._invocation.resolved
         prompt = read_prompt(resolved.prompt, self._console)
+        self._kept = self._kept_answer(prompt)
+        if self._kept is not None:
+            resolved = self._kept.resolved
         loaded = load(
             resolved,
             self._abort,
@@ -107,11 +113,21 @@ class _Generation:
             abort=self._abort,
             watcher=self._watcher,
         )
-        one.run(prompt)
+        one.run(self._kept or prompt)
+
+    def _kept_answer(self, prompt: Prompt) -> KeptAnswer | None:
+        chat = self._invocation.resolved.chat
+        if not (chat.save or chat.continue_last or chat.resume):
+            return None
+        from nextok.cli.kept import kept_answer
+
+        return kept_answer(prompt, self._invocation)
 
     def _end(self) -> int:
         outcome, reason = self._delivery.outcome, self._abort.reason
         if outcome is not None:
+            if self._kept is not None and self._delivery.facts is not None:
+                self._kept.end(outcome, self._delivery.facts.model)
             if reason is not FinishReason.DISCONNECTED:
                 self._say_how_it_ended(outcome)
             if outcome.finish.error is not None:

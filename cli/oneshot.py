@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol
 
 from nextok.backends.weights import Chain, Context, Weights
 from nextok.cli.console import Console
 from nextok.cli.delivery import Delivery
 from nextok.cli.loaded import Loaded, warn_beyond_training
 from nextok.cli.prompt import argument, written
-from nextok.cli.prompting import Prompt, PromptTokens
+from nextok.cli.prompting import PromptTokens
 from nextok.cli.report import RunFacts
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import LogitBias
@@ -35,6 +36,15 @@ _DEADLY = (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED)
 _STEP = 256
 
 
+class Asked(Protocol):
+    """What is to be answered, once there is a model to say it to."""
+
+    def tokens(
+        self, weights: Weights, console: Console, *, limit: int | None = None
+    ) -> PromptTokens:
+        """The prompt. Raises TemplateError, ContextError."""
+
+
 class OneShot:
     """Runs once; what came of it is in `delivery`."""
 
@@ -55,7 +65,7 @@ class OneShot:
         self._abort = abort
         self._watcher = watcher
 
-    def run(self, prompt: Prompt) -> None:
+    def run(self, prompt: Asked) -> None:
         """Deliver one answer. Raises NextokError and ReaderGone."""
         loaded = self._loaded
         tokens = prompt.tokens(loaded.weights, self._console, limit=loaded.context_limit)

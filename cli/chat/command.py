@@ -64,21 +64,17 @@ def kv_store(cap_bytes: int) -> KvStore:
 
 def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
     """A new chat, or the one that the flags name, taken up. Raises UsageError."""
-    settings = invocation.resolved.chat
-    console = invocation.console
-    status = Status(console, time.monotonic)
-    keeping = Keeping(chat_folder(), console, datetime.now)
-    keeping.wanted = settings.save is not False
-    conversation = Conversation(keeping.record)
-    name = chosen(invocation)
-    if name is not None:
-        keeping.take_up(name, conversation)
-    session = Session(
+    conversation, keeping = taken_up(invocation)
+    status = Status(invocation.console, time.monotonic)
+    prompt = invocation.resolved.prompt
+    if prompt.system is not None:
+        conversation.set_system(written(prompt.system, "--system", prompt) or None)
+    return Session(
         conversation=conversation,
         keeping=keeping,
-        store=kv_store(settings.state_cap),
+        store=kv_store(invocation.resolved.chat.state_cap),
         resolved=invocation.resolved,
-        console=console,
+        console=invocation.console,
         status=status,
         stage=Stage(
             abort=Abort(),
@@ -87,10 +83,17 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
             last_words=lambda reason: status.close(),
         ),
     )
-    prompt = invocation.resolved.prompt
-    if prompt.system is not None:
-        conversation.set_system(written(prompt.system, "--system", prompt) or None)
-    return session
+
+
+def taken_up(invocation: Invocation) -> tuple[Conversation, Keeping]:
+    """The conversation that the flags name, or a new one, and where it is kept."""
+    keeping = Keeping(chat_folder(), invocation.console, datetime.now)
+    keeping.wanted = invocation.resolved.chat.save is not False
+    conversation = Conversation(keeping.record)
+    name = chosen(invocation)
+    if name is not None:
+        keeping.take_up(name, conversation)
+    return conversation, keeping
 
 
 def chosen(invocation: Invocation) -> str | None:
@@ -104,10 +107,3 @@ def chosen(invocation: Invocation) -> str | None:
     if last is None:
         raise UsageError("there is no chat to go on with: none is saved yet")
     return last
-
-
-def model_of(session: Session, invocation: Invocation) -> str | None:
-    """The model to load: what was asked for now, else the one the saved chat was with."""
-    if invocation.resolved.origin("model") == "flag" or session.conversation.model is None:
-        return None
-    return session.conversation.model

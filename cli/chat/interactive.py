@@ -18,7 +18,7 @@ from nextok.backends.folders import state_folder
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer
 from nextok.cli.chat import slash
 from nextok.cli.chat.bottom_line import BottomState, fragments
-from nextok.cli.chat.command import chat_folder, make_session, model_of
+from nextok.cli.chat.command import chat_folder, make_session
 from nextok.cli.chat.completion import Completion
 from nextok.cli.chat.desk import Desk, TurnMaker
 from nextok.cli.chat.editor import Editor, Left, Terminated
@@ -26,6 +26,7 @@ from nextok.cli.chat.markdown_plain import PlainStream
 from nextok.cli.chat.markdown_stream import MarkdownStream
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
+from nextok.cli.chat.session import model_of
 from nextok.cli.chat.slash_settings import take_up_settings
 from nextok.cli.chat.view import ReplyView, Stream
 from nextok.cli.console import knows_codes, use_color, visible
@@ -111,7 +112,7 @@ class Interactive:
         signal.signal(signal.SIGINT, lambda number, frame: None)
         take_up_settings(self._desk)
         self._screen.note(f"nextok {version()} · /help lists the commands, Ctrl-D leaves")
-        self._load(model_of(self._session, self._invocation), at_start=True)
+        self._load(model_of(self._session.conversation, self._invocation), at_start=True)
         self._show_past()
         with suppress(Left):
             self._take(self._first or "", literal=True)

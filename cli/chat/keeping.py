@@ -82,10 +82,9 @@ class Keeping:
 
     def begin(self, conversation: Conversation, name: str | None) -> None:
         """Keep a conversation, all that was said so far included. Raises UsageError."""
-        self.wanted = True
         if name is not None:
-            self._folder.check_free(name)
-        self.name = name
+            self._file = ChatFile.create(self._folder.path(name))
+        self.wanted, self.name = True, name
         self._waiting = list(conversation.records())
         if conversation.head is not None:
             self._write(self._waiting[-1])

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer, json_text
-from nextok.cli.chat.command import make_session, model_of
-from nextok.cli.chat.session import Session
+from nextok.cli.chat.command import make_session
+from nextok.cli.chat.session import Session, model_of
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
@@ -94,7 +94,7 @@ class Piped:
         session: Session = self._session
         if session.engine is not None:
             return
-        engine = session.load(model_of(session, self._invocation))
+        engine = session.load(model_of(session.conversation, self._invocation))
         system, prompt = session.conversation.system, session.resolved.prompt
         if system is not None and not prompt.fold_system and not engine.rendering.takes_system():
             raise TemplateError(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.chat.keeping import Keeping
     from nextok.cli.console import Console
+    from nextok.cli.invocation import Invocation
     from nextok.cli.report import Outcome
     from nextok.cli.resolution import Resolved
     from nextok.cli.status import Status
@@ -271,6 +272,12 @@ class Session:
 
 _COMPLETE = (FinishReason.EOS, FinishReason.STOP, FinishReason.LENGTH)
 """A reply that ended so is one even when it has no words."""
+
+
+def model_of(conversation: Conversation, invocation: Invocation) -> str | None:
+    """The model a saved chat was with, unless one was asked for now."""
+    asked = invocation.resolved.origin("model") == "flag"
+    return None if asked else conversation.model
 
 
 def state_key(chat: str) -> str:
