@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from nextok.generation.conversation_state import ConversationState, Record, message_record
+from nextok.generation.conversation_record import Record, message_record
+from nextok.generation.conversation_state import ConversationState
 from nextok.generation.finish import FinishReason
 from nextok.generation.message import Message
 from nextok.generation.message_tree import ASSISTANT, USER, Entry
@@ -115,7 +116,7 @@ class Conversation:
 
     def branches(self) -> list[Branch]:
         """The named ones, then the ends of abandoned paths, which no named one reaches."""
-        return [self._branch(name, tip) for name, tip in self._all_tips().items()]
+        return [self._branch(name, tip) for name, tip in self._state.tips().items()]
 
     # What can be done.
 
@@ -198,7 +199,7 @@ class Conversation:
 
     def branch(self, name: str | None = None) -> str:
         """A new branch that ends where the current one does, and a switch to it; its name."""
-        name = self._unused_name() if name is None else name
+        name = self._state.unused_name() if name is None else name
         self._change({"type": "branch", "name": name, "at": self.head})
         return name
 
@@ -207,11 +208,11 @@ class Conversation:
 
         ValueError, saying which there are.
         """
-        tips = self._all_tips()
+        tips = self._state.tips()
         if name not in tips:
             raise ValueError(f"there is no branch {name!r}; there are: {', '.join(tips)}")
         if name.startswith("#"):
-            self._change({"type": "branch", "name": self._unused_name(), "at": tips[name]})
+            self._change({"type": "branch", "name": self._state.unused_name(), "at": tips[name]})
         elif name != self.current_branch:
             self._change({"type": "switch", "name": name})
 
@@ -233,7 +234,7 @@ class Conversation:
         return self._add(replace(entry, reasoning=reasoning, finish=reason, figures=figures or {}))
 
     def _next_entry(self, role: str, text: str, parent: int | None) -> Entry:
-        return Entry(id=len(self._state.tree) + 1, parent=parent, role=role, content=text)
+        return Entry(id=self._state.tree.next_id, parent=parent, role=role, content=text)
 
     def _add(self, entry: Entry) -> Entry:
         self._change(message_record(entry))
@@ -250,11 +251,6 @@ class Conversation:
             return self.pending
         return self._state.tree[reply.parent]
 
-    def _all_tips(self) -> dict[str, int | None]:
-        named = self._state.branches
-        unnamed = [tip for tip in self._state.tree.leaves() if tip not in named.values()]
-        return {**named, **{f"#{tip}": tip for tip in unnamed}}
-
     def _branch(self, name: str, tip: int | None) -> Branch:
         path = self._state.tree.path(tip)
         return Branch(
@@ -263,8 +259,3 @@ class Conversation:
             last=path[-1].content if path else "",
             is_current=name == self.current_branch,
         )
-
-    def _unused_name(self) -> str:
-        taken = self._state.branches
-        return next(name for name in map("branch-{}".format, range(2, len(taken) + 3))
-                    if name not in taken)  # fmt: skip

@@ -17,7 +17,7 @@ class Entry:
     """One message."""
 
     id: int
-    """1, 2, 3… in the order they were said, over all branches."""
+    """1, 2, 3… over all branches."""
     parent: int | None
     """The message before it; None for the first of a path."""
     role: str
@@ -36,11 +36,8 @@ class MessageTree:
     def __init__(self) -> None:
         self._entries: dict[int, Entry] = {}
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def __iter__(self) -> Iterator[Entry]:
-        """In the order they were said."""
+        """In the order they were added: each after its parent."""
         return iter(self._entries.values())
 
     def __contains__(self, tip: int | None) -> bool:
@@ -50,17 +47,27 @@ class MessageTree:
     def __getitem__(self, entry_id: int) -> Entry:
         return self._entries[entry_id]
 
+    @property
+    def latest(self) -> int | None:
+        """The message that was added last."""
+        return next(reversed(self._entries), None)
+
+    @property
+    def next_id(self) -> int:
+        """The id of a message to come."""
+        return max(self._entries, default=0) + 1
+
     def add(self, entry: Entry) -> None:
-        """Hang a message under its parent. ValueError, nothing added, if it does not fit there."""
-        expected = len(self._entries) + 1
-        if entry.id != expected:
-            raise ValueError(f"the next message must have the id {expected}, not {entry.id}")
-        if entry.parent not in self:
-            raise ValueError(f"message {entry.id} follows message {entry.parent}, which is missing")
-        turn = self._whose_turn(entry.parent)
+        """Hang a message under its parent. ValueError when it is not that speaker's turn."""
+        turn = self.whose_turn(entry.parent)
         if entry.role != turn:
-            raise ValueError(f"message {entry.id} must be the {turn}'s, not the {entry.role!r}'s")
+            raise ValueError(f"message {entry.id} must be the {turn}'s")
         self._entries[entry.id] = entry
+
+    def whose_turn(self, tip: int | None) -> str:
+        """Who speaks next on the path that ends there."""
+        after_user = tip is not None and self._entries[tip].role == USER
+        return ASSISTANT if after_user else USER
 
     def path(self, tip: int | None) -> list[Entry]:
         """From the first message to `tip`."""
@@ -74,7 +81,3 @@ class MessageTree:
         """The messages that nothing follows."""
         followed = {entry.parent for entry in self}
         return [entry_id for entry_id in self._entries if entry_id not in followed]
-
-    def _whose_turn(self, parent: int | None) -> str:
-        after_user = parent is not None and self._entries[parent].role == USER
-        return ASSISTANT if after_user else USER
