@@ -11,7 +11,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol
+
+from nextok.cli.chat.history import InputHistory
+from nextok.cli.chat.message import Message
 
 _KNOWS_NO_CODES = ("", "dumb", "unknown")
 """Values of TERM."""
@@ -41,15 +44,6 @@ class Suggestion:
     """A few words about it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Message:
-    """What was sent."""
-
-    text: str
-    quoted: bool
-    """Whether it came between triple quotes or by a paste, so that it cannot be a command."""
-
-
 Fragments = Sequence[tuple[str, str]]
 """Pieces of a line: style (as prompt_toolkit writes it) and text."""
 
@@ -61,7 +55,7 @@ class Options:
     complete: Callable[[str], Iterable[Suggestion]]
     bottom_line: Callable[[], Fragments]
     color: bool
-    output: TextIO
+    output: int
     keyboard: int
     clock: Callable[[], float]
     note: Callable[[str], None]
@@ -85,19 +79,20 @@ class Editor:
         complete: Callable[[str], Iterable[Suggestion]],
         bottom_line: Callable[[], Fragments],
         color: bool,
-        output: TextIO,
+        output: int,
         clock: Callable[[], float],
         note: Callable[[str], None],
         keyboard: int = 0,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """history: the file that keeps what was sent; None keeps nothing. complete: gets the text
-        before the cursor. bottom_line: asked at every drawing. output: the terminal that shows the
-        prompt. clock: seconds. note: writes one line on the terminal. keyboard: a terminal's
-        descriptor."""
+        before the cursor. bottom_line: asked at every drawing. output, keyboard: descriptors of
+        the terminal that shows the prompt and of the one that is typed on. clock: seconds. note:
+        writes one line on the terminal."""
         self.quoted = False
-        """Whether the last message was quoted or pasted: then it is no command, only text."""
-        self._history_path = history
+        """Whether the last message is no command, whatever it looks like: see `Message`."""
+        self._history = InputHistory(history)
+        self._line_editor: LineEditor | None = None
         self._options = Options(
             complete=complete,
             bottom_line=bottom_line,
@@ -110,7 +105,8 @@ class Editor:
         )
 
     def prepare(self) -> None:
-        """Import what reading needs (tens of milliseconds), as long as there is time for it."""
+        """Import what reading needs (tens of milliseconds), while there is time for it."""
+        self._editor_of_this_terminal()
 
     def read(self, *, default: str = "", quiet_until: float = 0.0) -> str:
         """The next message, "" for a bare Enter. Left, Terminated.
@@ -118,4 +114,24 @@ class Editor:
         default: text that stands there already. quiet_until: Ctrl-C before this time of the clock
         does nothing: it was meant for what ran before.
         """
-        raise NotImplementedError
+        editor = self._editor_of_this_terminal()
+        message = editor.read(default=default, quiet_until=quiet_until)
+        self.quoted = message.quoted
+        trouble = self._history.add(message.recalled)
+        if trouble:
+            self._options.note(trouble)
+        return message.text
+
+    def _editor_of_this_terminal(self) -> LineEditor:
+        if self._line_editor is None:
+            self._line_editor = self._made()
+        return self._line_editor
+
+    def _made(self) -> LineEditor:
+        if self._options.environ.get("TERM", "") in _KNOWS_NO_CODES:
+            from nextok.cli.chat.plain_editor import PlainEditor
+
+            return PlainEditor(self._options)
+        from nextok.cli.chat.screen_editor import ScreenEditor
+
+        return ScreenEditor(self._options, self._history)

@@ -16,20 +16,22 @@ _INPUT, _LOCAL, _CHARACTERS = 0, 3, 6
 
 
 class QuietKeys:
-    """A terminal's modes for the time of a `with`. Every method may be called from any thread."""
+    """A terminal's modes for the time of a `with`, which may be entered again inside.
+
+    Every method may be called from any thread.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         self._before: list[Any] | None = None
+        self._depth = 0
 
     def __enter__(self) -> QuietKeys:
         with self._lock:
-            try:
-                self._before = termios.tcgetattr(self._descriptor)
-            except termios.error:
-                return self  # no terminal: nothing to do
-            self._set(_quiet(self._before))
+            self._depth += 1
+            if self._depth == 1:
+                self._begin()
         return self
 
     def __exit__(
@@ -39,9 +41,10 @@ class QuietKeys:
         trace: TracebackType | None,
     ) -> None:
         with self._lock:
-            if self._before is not None:
+            self._depth -= 1
+            if self._depth == 0 and self._before is not None:
                 self._set(self._before)
-            self._before = None
+                self._before = None
 
     def restore(self) -> None:
         """The modes from before, for a while: the process is about to stop."""
@@ -54,6 +57,13 @@ class QuietKeys:
         with self._lock:
             if self._before is not None:
                 self._set(_quiet(self._before))
+
+    def _begin(self) -> None:
+        try:
+            self._before = termios.tcgetattr(self._descriptor)
+        except termios.error:
+            return  # no terminal: nothing to do
+        self._set(_quiet(self._before))
 
     def _set(self, modes: list[Any]) -> None:
         try:

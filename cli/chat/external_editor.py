@@ -1,0 +1,65 @@
+"""The user's own editor for a long message: $VISUAL or $EDITOR, on a file for their eyes only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+_OTHERWISE = ("editor", "nano", "vi")
+
+
+class ExternalEditor:
+    """Opens it, and closes it when the chat has to end."""
+
+    def __init__(self, environ: Mapping[str, str], *, keyboard: int, output: int) -> None:
+        """keyboard, output: descriptors of the terminal that it is to use."""
+        self._environ = environ
+        self._keyboard = keyboard
+        self._output = output
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def edited(self, text: str) -> str:
+        """The text as it was saved, without the line end that editors add.
+
+        OSError if there is no such program. The text stays if the editor says that it failed.
+        """
+        with tempfile.TemporaryDirectory(prefix="nextok-") as folder:
+            file = Path(folder) / "message.md"
+            file.write_bytes(text.encode("utf-8", "surrogateescape"))
+            if await self._run(*command(self._environ), str(file)):
+                return text
+            return file.read_bytes().decode("utf-8", "replace").removesuffix("\n")
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+
+    async def _run(self, *words: str) -> int:
+        self._process = await asyncio.create_subprocess_exec(
+            *words, stdin=self._keyboard, stdout=self._output, stderr=self._output
+        )
+        try:
+            return await self._process.wait()
+        finally:
+            self._process = None
+
+
+def command(environ: Mapping[str, str]) -> list[str]:
+    """The editor's words. OSError if none is named and none is there."""
+    named = environ.get("VISUAL") or environ.get("EDITOR")
+    if named:
+        with contextlib.suppress(ValueError):  # an unclosed quote: take it as one word
+            return shlex.split(named)
+        return [named]
+    for name in _OTHERWISE:
+        if shutil.which(name, path=environ.get("PATH", os.defpath)):
+            return [name]
+    raise OSError(0, "there is no editor: set EDITOR to one")

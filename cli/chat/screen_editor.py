@@ -1,0 +1,246 @@
+"""The full line editor, for a terminal that knows escape codes: prompt_toolkit, set up for a chat.
+
+It draws at the cursor and below and asks the terminal nothing. However a reading ends, the
+terminal's modes, the signals' handlers and the cursor are as they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+
+from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
+from prompt_toolkit.history import History
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.styles import DummyStyleTransformation
+
+from nextok.cli.chat.completer import SuggestionCompleter
+from nextok.cli.chat.editor import Left, Options, Terminated
+from nextok.cli.chat.editor_layout import STYLE, NoStyle, editor_layout
+from nextok.cli.chat.editor_terminal import terminal_input, terminal_output
+from nextok.cli.chat.external_editor import ExternalEditor
+from nextok.cli.chat.history import InputHistory
+from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
+from nextok.cli.chat.keys import key_bindings
+from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
+from nextok.cli.chat.prompt_signals import ENDING, hear, hold, kept_signals, not_ignored
+
+
+class ScreenEditor:
+    """Reads messages on one terminal."""
+
+    def __init__(self, options: Options, history: InputHistory) -> None:
+        self._options = options
+        self._history = history
+        self._input = terminal_input(options.keyboard)
+        self._elsewhere = ExternalEditor(
+            options.environ, keyboard=options.keyboard, output=options.output
+        )
+        self._buffer = Buffer(
+            name=DEFAULT_BUFFER,
+            history=_Recalled(history),
+            completer=SuggestionCompleter(options.complete),
+            multiline=True,
+        )
+        self._application: Application[Message] = Application(
+            layout=editor_layout(self._buffer, options.bottom_line),
+            key_bindings=key_bindings(self._buffer, self),
+            style=STYLE,
+            style_transformation=DummyStyleTransformation() if options.color else NoStyle(),
+            include_default_pygments_style=False,
+            editing_mode=EditingMode.EMACS,
+            input=self._input,
+            output=terminal_output(options.output),
+        )
+        self._interrupts = Interrupts(options.clock, 0.0)
+        self._untouched = ""
+        """The whole text after the last paste: what follows is not in it."""
+        self._begins_untyped = False
+        """Whether the text, unless it is a recalled one, begins with a paste."""
+        self._is_elsewhere = False
+        self._ended: Terminated | None = None
+
+    def read(self, *, default: str, quiet_until: float) -> Message:
+        self._interrupts = Interrupts(self._options.clock, quiet_until)
+        self._ended = None
+        try:
+            with kept_signals():
+                message = asyncio.run(self._run(default))
+        except EOFError:
+            raise Left from None
+        except OSError as error:  # the terminal has gone
+            raise self._ended or Terminated(signal.SIGHUP) from error
+        if self._ended is not None:
+            raise self._ended
+        return message
+
+    # -- what keys do
+
+    def enter(self) -> None:
+        buffer, text = self._buffer, self._buffer.text
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # it has been chosen, not sent
+            return
+        typed = not (self._begins_untyped and self._is_fresh())
+        message = entered(text, typed=typed, untouched=text == self._untouched)
+        if message is not None:
+            self._finish(message)
+            return
+        if not opens_block(text, typed=typed):
+            buffer.document = Document(text.removesuffix(GOES_ON))
+        buffer.newline(copy_margin=False)
+
+    def paste(self, text: str) -> None:
+        if self._buffer.cursor_position == 0:
+            self._begins_untyped = self._is_fresh()
+        self._buffer.insert_text(text)
+        self._untouched = self._buffer.text
+
+    def interrupt(self) -> None:
+        if self._is_elsewhere:
+            return  # it is the other program's
+        press = self._interrupts.press(empty=not self._buffer.text)
+        if press is Press.CLEAR:
+            self._put("")
+        elif press is Press.EXPLAIN:
+            self._note(HOW_TO_LEAVE)
+        elif press is Press.LEAVE:
+            self.leave()
+
+    def leave(self) -> None:
+        self._fail(Left())
+
+    def suspend(self) -> None:
+        self._application.create_background_task(self._suspend())
+
+    def edit_elsewhere(self) -> None:
+        if not self._is_elsewhere:
+            self._is_elsewhere = True
+            self._application.create_background_task(self._edit_elsewhere())
+
+    # -- how it comes about
+
+    async def _run(self, default: str) -> Message:
+        asyncio.get_running_loop().set_exception_handler(self._failed)
+        try:
+            return await self._application.run_async(
+                pre_run=lambda: self._begin(default),
+                set_exception_handler=False,
+                handle_sigint=False,
+            )
+        finally:
+            hold()
+
+    def _begin(self, default: str) -> None:
+        """Everything is there but the terminal's mode."""
+        loop = asyncio.get_running_loop()
+        self._buffer.reset(Document(default))
+        self._buffer.load_history_if_not_yet_loaded()
+        self._untouched, self._begins_untyped = default, bool(default)
+        # What was read with the last message is fed after the history is loaded: it may hold an Up.
+        loop.call_soon(self._feed, get_typeahead(self._input))
+        for number in not_ignored():
+            loop.add_signal_handler(number, self._signalled, number)
+        hear()
+
+    def _put(self, text: str) -> None:
+        """Replace what stands there by a text that nobody typed. Undo brings it back."""
+        self._buffer.save_to_undo_stack()
+        self._buffer.exit_selection()
+        self._buffer.go_to_history(len(self._history.entries()))
+        self._buffer.document = Document(text)
+        self._untouched, self._begins_untyped = text, bool(text)
+
+    def _is_fresh(self) -> bool:
+        """Whether the text is no recalled one: the buffer has it behind all that are."""
+        return self._buffer.working_index == len(self._history.entries())
+
+    def _feed(self, keys: list[KeyPress]) -> None:
+        self._application.key_processor.feed_multiple(keys)
+        self._application.key_processor.process_keys()
+
+    def _signalled(self, number: int) -> None:
+        if number == signal.SIGINT:
+            self._application.key_processor.send_sigint()
+        elif number == signal.SIGTSTP:
+            self.suspend()
+        elif number in ENDING:
+            self._ended = Terminated(number)
+            self._elsewhere.stop()
+            self._fail(self._ended)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Something went wrong outside of any call: it goes the way of every other error."""
+        self._fail(context.get("exception") or RuntimeError(context["message"]))
+
+    def _finish(self, message: Message) -> None:
+        if not self._application.is_done:
+            self._application.exit(result=message)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._application.is_running and not self._application.is_done:
+            self._application.exit(exception=error)
+
+    def _note(self, text: str) -> None:
+        """A line above the prompt. The terminal stays in its mode, so that no key is lost."""
+        self._application.renderer.erase()
+        self._options.note(text)
+        self._application.invalidate()
+
+    async def _suspend(self) -> None:
+        with self._stops_as_usual():
+            async with in_terminal():
+                os.kill(0, signal.SIGTSTP)  # what was started with us stops too
+
+    async def _edit_elsewhere(self) -> None:
+        text = self._buffer.text
+        try:
+            with self._stops_as_usual():
+                async with in_terminal():
+                    text = await self._elsewhere.edited(text)
+        except OSError as error:
+            self._note(f"the editor cannot be used: {error.strerror}")
+        finally:
+            self._is_elsewhere = False
+        if text != self._buffer.text:
+            self._put(text)
+
+    @contextlib.contextmanager
+    def _stops_as_usual(self) -> Iterator[None]:
+        """Ctrl-Z is for the kernel: we, or we and another program, stop at once."""
+        loop = asyncio.get_running_loop()
+        was_heard = loop.remove_signal_handler(signal.SIGTSTP)
+        try:
+            yield
+        finally:
+            if was_heard:
+                loop.add_signal_handler(signal.SIGTSTP, self._signalled, signal.SIGTSTP)
+
+
+class _Recalled(History):
+    """The history as prompt_toolkit wants it; what is added is not its business."""
+
+    def __init__(self, history: InputHistory) -> None:
+        super().__init__()
+        self._history = history
+
+    async def load(self) -> AsyncGenerator[str, None]:
+        for text in self.load_history_strings():
+            yield text
+
+    def get_strings(self) -> list[str]:
+        return self._history.entries()
+
+    def load_history_strings(self) -> list[str]:
+        return self._history.entries()[::-1]
+
+    def store_string(self, string: str) -> None:
+        """Not called: the buffer is never asked to append."""
