@@ -6,6 +6,7 @@ The template is compiled once for a model. Knows nothing of caches or of what fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nextok.backends.prompt_tokens import raw_tokens
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 _SYSTEM_PROBE = "0x5157e3"
 """A system message that no template says by itself."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A reply that goes on where it was cut."""
+
+    text: str
+    """Tags and reasoning included."""
+    ids: tuple[int, ...] | None
+    """Its tokens, where they are known: the same text may be cut into others."""
 
 
 class Rendering:
@@ -39,12 +50,12 @@ class Rendering:
                 "(--chat-template NAME gives it one)"
             )
 
-    def tokens(self, messages: Sequence[Message], prefill: str = "") -> PromptTokens:
-        """The prompt for the next reply, which begins with `prefill`. The last one is kept."""
-        key = (*messages, prefill, self.settings)
+    def tokens(self, messages: Sequence[Message], begun: Begun | None = None) -> PromptTokens:
+        """The prompt for the next reply, which may have begun. The last one made is kept."""
+        key = (*messages, begun, self.settings)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
-        made = self._rendered(messages, prefill)
+        made = self._with_beginning(messages, begun)
         self._last = (key, made)
         return made
 
@@ -58,6 +69,16 @@ class Rendering:
         except TemplateError:
             return False
         return _SYSTEM_PROBE in made.text
+
+    def _with_beginning(self, messages: Sequence[Message], begun: Begun | None) -> PromptTokens:
+        if begun is None:
+            return self._rendered(messages, "")
+        if begun.ids is None:
+            return self._rendered(messages, begun.text)
+        made = self._rendered(messages, "")
+        return replace(
+            made, ids=(*made.ids, *begun.ids), text=made.text + begun.text, prefill=begun.text
+        )
 
     def _rendered(self, messages: Sequence[Message], prefill: str) -> PromptTokens:
         if self._template is not None:

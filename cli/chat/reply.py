@@ -11,7 +11,7 @@ from nextok.cli.delivery import Delivery
 from nextok.cli.stdout import ReaderGone
 from nextok.cli.watcher import Keyboard, Watcher
 from nextok.generation.errors import EngineError
-from nextok.generation.events import Event, Finish, Prefill
+from nextok.generation.events import Event, Finish, Prefill, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span
 
@@ -31,6 +31,7 @@ class Spoken:
     outcome: Outcome
     raw: str
     """All of it, tags and reasoning included."""
+    ids: tuple[int, ...]
     signal_number: int
     """The signal that ends the process with the reply; 0 when it goes on."""
 
@@ -66,6 +67,7 @@ def speak(
         keyboard=stage.keyboard,
     )
     raw: list[str] = []
+    ids: list[int] = []
     watcher.start()
     try:
         delivery.start(facts, began, request.splitter)
@@ -74,6 +76,8 @@ def speak(
                 watcher.came_back()
             if not isinstance(event, Prefill):
                 raw.append(event.text)
+            if isinstance(event, Token):
+                ids.append(event.id)
             delivery.event(event)
     finally:
         watcher.stop()
@@ -83,6 +87,7 @@ def speak(
         facts=facts,
         outcome=delivery.outcome,
         raw="".join(raw),
+        ids=tuple(ids),
         signal_number=watcher.signal_number,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nextok.cli.chat.rendering import Rendering
+from nextok.cli.chat.rendering import Begun, Rendering
 from nextok.cli.console import Console
 from nextok.cli.settings import FullMode
 from nextok.generation.context_policy import fit, reserve_for
@@ -22,16 +22,21 @@ class Room:
         self._console = console
 
     def make(
-        self, conversation: Conversation, *, mode: FullMode, max_tokens: int, prefill: str = ""
+        self,
+        conversation: Conversation,
+        *,
+        mode: FullMode,
+        max_tokens: int,
+        begun: Begun | None = None,
     ) -> None:
         """Drop what must go. Raises ContextError, with nothing dropped."""
         messages = conversation.messages()
-        if prefill:
+        if begun is not None:
             messages = messages[:-1]  # it is the last reply, which goes on
         reserve = reserve_for(max_tokens, self._context_size) if mode == "drop" else 1
 
         def count(some: Sequence[Message]) -> int:
-            return len(self._rendering.tokens(some, prefill).ids)
+            return len(self._rendering.tokens(some, begun).ids)
 
         fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
         if fitting.dropped_messages == 0:

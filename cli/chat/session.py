@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from nextok.cli.abandonable import abandonable
 from nextok.cli.chat.engine import Engine, Request
+from nextok.cli.chat.rendering import Begun
 from nextok.cli.chat.reply import Spoken, Stage, speak
 from nextok.cli.chat.room import Room
 from nextok.cli.deadlines import Deadlines
@@ -74,10 +75,12 @@ class Session:
         self.resolved = resolved
         self.last: Spoken | None = None
         """The last reply, with its figures."""
+        self._cut: tuple[int, tuple[int, ...]] | None = None
+        """The last reply's id and tokens, to go on from."""
         self._store = store
         self._console = console
         self.status = status
-        self._stage = stage
+        self.stage = stage
 
     # -- the model
 
@@ -90,7 +93,7 @@ class Session:
         resolved = self.resolved
         if reference is not None:
             resolved = resolved.with_set({"model": reference})
-        stage = self._stage
+        stage = self.stage
         stage.abort.rearm()
         loaded = load(
             resolved,
@@ -111,12 +114,12 @@ class Session:
 
     def _abandonable(self, work: Callable[[], Closing]) -> Closing:
         with self._attended():
-            return abandonable(work, self._stage.abort, lambda late: late.close())
+            return abandonable(work, self.stage.abort, lambda late: late.close())
 
     @contextlib.contextmanager
     def _attended(self) -> Iterator[None]:
         """An interrupt ends what goes on, or the process if nobody sits there."""
-        stage = self._stage
+        stage = self.stage
         watcher = Watcher(
             stage.abort,
             Deadlines(),
@@ -196,7 +199,9 @@ class Session:
             raise UsageError("the last reply was not cut: there is nothing to continue")
         reply = self.conversation.entries()[-1]
         said = str(reply.figures.get("raw", reply.content))
-        spoken = self._speak(answers, prefill=said)
+        known = self._cut is not None and self._cut[0] == reply.id
+        begun = Begun(said, self._cut[1] if self._cut is not None and known else None)
+        spoken = self._speak(answers, begun)
         outcome = spoken.outcome
         kept = bool(outcome.finish.completion_tokens)
         if kept:
@@ -206,7 +211,7 @@ class Session:
                 finish=outcome.finish.reason.value,
                 figures=figures(outcome, said + spoken.raw),
             )
-        return self._turn(spoken, kept)
+        return self._turn(spoken, kept, begun.ids)
 
     def _reply(self, answers: Sequence[Answer], otherwise: int | None = None) -> Turn:
         """otherwise: where the conversation is if there will be no reply."""
@@ -234,23 +239,26 @@ class Session:
         else:
             self.conversation.undo()
 
-    def _turn(self, spoken: Spoken, kept: bool) -> Turn:
+    def _turn(self, spoken: Spoken, kept: bool, before: tuple[int, ...] | None = ()) -> Turn:
+        """before: tokens that the reply began with; None: they are not known."""
         self.last = spoken
+        if kept and before is not None and self.conversation.head is not None:
+            self._cut = (self.conversation.head, (*before, *spoken.ids))
         return Turn(outcome=spoken.outcome, kept=kept, signal_number=spoken.signal_number)
 
-    def _speak(self, answers: Sequence[Answer], prefill: str = "") -> Spoken:
+    def _speak(self, answers: Sequence[Answer], begun: Begun | None = None) -> Spoken:
         engine, resolved = self.engine, self.resolved
         if engine is None:
             raise EngineError("there is no model: /model NAME loads one")
-        self._stage.abort.rearm()
+        self.stage.abort.rearm()
         engine.rendering.settings = resolved.prompt
         room = Room(engine.rendering, engine.context_size, self._console)
         mode, limit = resolved.chat.on_full, resolved.stops.max_tokens
-        room.make(self.conversation, mode=mode, max_tokens=limit, prefill=prefill)
+        room.make(self.conversation, mode=mode, max_tokens=limit, begun=begun)
         messages = self.conversation.messages()
-        if prefill:
+        if begun is not None:
             messages = messages[:-1]
-        tokens = engine.rendering.tokens(messages, prefill)
+        tokens = engine.rendering.tokens(messages, begun)
         sampling = drawn(resolved, engine.weights)
         request = Request(
             tokens=tokens,
@@ -262,7 +270,7 @@ class Session:
             keep=room.kept_beginning(messages) if mode == "shift" else None,
         )
         known = facts(engine.loaded, tokens, sampling)
-        return speak(self._stage, engine, request, known, answers, resolved.stops)
+        return speak(self.stage, engine, request, known, answers, resolved.stops)
 
     def close(self) -> None:
         """The chat is over."""
