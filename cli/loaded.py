@@ -83,10 +83,12 @@ def load(
     *,
     around_fetching: Surroundings,
     vocabulary_only: bool = False,
+    names_itself: bool = False,
     wait_for: Callable[[Callable[[], Weights]], Weights] | None = None,
 ) -> Loaded:
     """Find the model, or fetch it, and load it. `wait_for` runs the load itself.
 
+    names_itself: whether the caller says which model it is.
     Raises UsageError, ModelError, HubError, EngineError, Aborted.
     """
     engine = resolved.engine
@@ -95,7 +97,7 @@ def load(
         around_fetching=around_fetching,
     )  # fmt: skip
     path = finder.find(engine.model)
-    if engine.model is None and path is not None:
+    if engine.model is None and path is not None and not names_itself:
         console.note(f"answering with {path.stem}; -m names another model")
     began = clock()
 

@@ -38,7 +38,6 @@ from nextok.cli.question import agreed, can_ask
 from nextok.cli.report import two_lines
 from nextok.cli.stdout import Stdout, open_terminal
 from nextok.cli.trace import opened_trace
-from nextok.cli.version import version
 from nextok.generation.abort import Aborted
 from nextok.generation.errors import NextokError
 from nextok.generation.finish import FinishReason
@@ -111,8 +110,9 @@ class Interactive:
         # Between two replies there is nothing to interrupt, and nothing to be killed for.
         signal.signal(signal.SIGINT, lambda number, frame: None)
         take_up_settings(self._desk)
-        self._screen.note(f"nextok {version()} · /help lists the commands, Ctrl-D leaves")
         self._load(model_of(self._session.conversation, self._invocation), at_start=True)
+        self._screen.note("/help lists the commands, Ctrl-D leaves")
+        self._screen.blank()
         self._show_past()
         with suppress(Left):
             self._take(self._first or "", literal=True)

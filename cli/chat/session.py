@@ -102,6 +102,7 @@ class Session:
             self.status,
             stage.clock,
             around_fetching=self._attended,
+            names_itself=self.stage.keyboard is not None,
             wait_for=self._abandonable,
         )
         engine = self._abandonable(lambda: Engine(loaded, stage.abort, self._console))

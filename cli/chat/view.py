@@ -104,6 +104,9 @@ class ReplyView:
             self._stream.close()
         self._stdout.end_line()
         self._screen.blank()
+        ending = _ENDINGS.get(outcome.finish.reason)
+        if ending is not None:
+            self._screen.note(ending.format(tokens=outcome.finish.completion_tokens))
         self._screen.note(" · ".join(summary(outcome)))
 
     def fail(self, message: str, code: int) -> None:
@@ -111,14 +114,12 @@ class ReplyView:
 
 
 def summary(outcome: Outcome) -> list[str]:
-    """The parts of the line below a reply."""
+    """The figures of the line below a reply."""
     finish, timings = outcome.finish, outcome.finish.timings
-    parts = []
-    ending = _ENDINGS.get(finish.reason)
-    if ending is not None:
-        parts.append(ending.format(tokens=finish.completion_tokens))
     new = finish.prompt_tokens - finish.cached_tokens
-    parts.append(f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,}")
+    parts = [
+        f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,} tokens"
+    ]
     if timings.ttft_seconds is not None:
         parts.append(f"TTFT {timings.ttft_seconds:.2f} s")
     if timings.decode_tokens_per_second is not None:
