@@ -137,23 +137,24 @@ class ChatFile:
     def _write(self, line: bytes) -> None:
         if self._descriptor is None:
             self._descriptor = _new_file(self.path)
-        status = os.fstat(self._descriptor)
+        descriptor = self._descriptor
+        status = os.fstat(descriptor)
         if status.st_nlink == 0:
             raise FileNotFoundError(errno.ENOENT, "it was removed meanwhile")
         if status.st_size == 0:
             line = header(self._clock()) + line
-        elif os.pread(self._descriptor, 1, status.st_size - 1) != b"\n":
+        elif os.pread(descriptor, 1, status.st_size - 1) != b"\n":
             line = b"\n" + line  # the end of a line that was cut
         try:
-            write_all(self._descriptor, line)
+            write_all(descriptor, line)
         except OSError:
-            self._take_back(status.st_size)
+            self._take_back(descriptor, status.st_size)
             raise
 
-    def _take_back(self, size: int) -> None:
+    def _take_back(self, descriptor: int, size: int) -> None:
         """Cut off what a full disk took of a line; a file with nothing in it goes."""
         with suppress(OSError):
-            os.ftruncate(self._descriptor or -1, size)
+            os.ftruncate(descriptor, size)
             if size == 0:
                 self.path.unlink()
                 self.close()

@@ -25,6 +25,7 @@ __all__ = ["ChatFolder", "ChatInfo", "ChatMatch"]
 
 _ENDING = ".jsonl"
 _MOST_NAMES = 6
+_MOST_NEAREST = 3
 
 
 class ChatFolder:
@@ -107,8 +108,9 @@ class ChatFolder:
 
 
 def _folded(text: str) -> str:
-    """Equal for names that look the same but for their case."""
-    return unicodedata.normalize("NFC", text).casefold().strip()
+    """Equal for names that look the same but for their case and what is between their words."""
+    words = unicodedata.normalize("NFC", text).casefold().replace("-", " ").split()
+    return "-".join(words)
 
 
 def _several(text: str, found: Sequence[str]) -> str:
@@ -118,7 +120,19 @@ def _several(text: str, found: Sequence[str]) -> str:
 
 
 def _none(text: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(_folded(text), names, n=3, cutoff=0.4) or names[:3]
-    if not near:
+    if not names:
         return f"no chat is called {shown(text)!r}: none is saved yet"
-    return f"no chat is called {shown(text)!r}: the nearest are {', '.join(map(shown, near))}"
+    near = sorted(names, key=lambda name: _likeness(_folded(text), _folded(name)), reverse=True)
+    nearest = ", ".join(map(shown, near[:_MOST_NEAREST]))
+    return f"no chat is called {shown(text)!r}: the nearest are {nearest}"
+
+
+def _likeness(text: str, name: str) -> float:
+    """From 0 to 1: of the whole, or the mean of each word's best."""
+    parts = name.split("-")
+    words = [max(_ratio(word, part) for part in parts) for word in text.split("-")]
+    return max(_ratio(text, name), sum(words) / len(words))
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()

@@ -81,7 +81,10 @@ def sync(descriptor: int) -> None:
 
 def private_folder(folder: Path) -> None:
     """Make it, for its owner alone. One that is there stays as it is. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, "its folder is a file") from error
 
 
 def is_draft(name: str) -> bool:

@@ -212,7 +212,7 @@ def _age(file: _File) -> tuple[int, Path]:
 def _remove(path: Path) -> bool:
     try:
         path.unlink()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
         raise OutputError(
