@@ -87,13 +87,14 @@ class ReasoningSplitter:
 
     @property
     def in_reasoning(self) -> bool:
-        """Whether a block is open, as far as can be told."""
-        opened = self._state == self._at_start and self._otherwise is SpanKind.REASONING
-        return opened or self._state == self._in_reasoning
+        """Whether a block is open, and not being closed: its closing tag is no reasoning."""
+        if self._state == self._at_start:
+            return self._otherwise is SpanKind.REASONING
+        return self._state == self._in_reasoning and not self._held
 
     @property
     def closing(self) -> str | None:
-        """The tag that would close the open block; None if none is open."""
+        """The tag that closes the open block; None if none is open."""
         return self._style.closing if self._style and self.in_reasoning else None
 
     def feed(self, text: str) -> list[Span]:

@@ -153,3 +153,41 @@ def test_only_the_head_of_a_tag_is_held_back() -> None:
 @pytest.mark.parametrize("prompt", ["", "a <think> b", "<think></think>\n\n", "think>"])
 def test_a_prompt_that_does_not_end_in_an_opening_tag(prompt: str) -> None:
     assert opened_by(prompt) is None
+
+
+def test_it_says_whether_a_block_is_open_and_what_closes_it() -> None:
+    """Not while a closing tag is being written: that is no reasoning."""
+    splitter = ReasoningSplitter()
+    seen = []
+    for piece in ("\n<thi", "nking>", "why", " </thi", "nking>", "\n", "so", " <think>"):
+        splitter.feed(piece)
+        seen.append(splitter.closing)
+        assert splitter.in_reasoning == (splitter.closing is not None)
+    assert seen == [None, "</thinking>", "</thinking>", *[None] * 5]
+
+
+@pytest.mark.parametrize("first", ["", " ", "<thi", "<think>", "why"])
+def test_a_block_that_the_prompt_opened_is_open_from_the_start(first: str) -> None:
+    splitter = ReasoningSplitter("<think>")
+    splitter.feed(first)
+    assert (splitter.in_reasoning, splitter.closing) == (True, "</think>")
+    splitter.feed(" x</think>")
+    assert (splitter.in_reasoning, splitter.closing) == (False, None)
+
+
+def test_a_second_block_is_open_too() -> None:
+    splitter = ReasoningSplitter()
+    splitter.feed(f"{ANALYSIS}a<|end|>")
+    assert not splitter.in_reasoning
+    splitter.feed(ANALYSIS)
+    assert splitter.closing == "<|end|>"
+    splitter.feed(f"b<|end|>{FINAL}c")
+    assert not splitter.in_reasoning
+
+
+def test_what_only_looked_like_a_closing_tag_was_reasoning() -> None:
+    splitter = ReasoningSplitter("<think>")
+    splitter.feed("a </thi")
+    assert not splitter.in_reasoning
+    splitter.feed("ng>")
+    assert splitter.in_reasoning
