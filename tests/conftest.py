@@ -25,6 +25,7 @@ def _beside(name: str) -> Any:
 
 scripted_gguf = _beside("scripted_gguf")
 _fakehub = _beside("fakehub")
+_tiny_gguf = _beside("tiny_gguf")
 
 Build = Callable[..., Path]
 
@@ -110,6 +111,46 @@ def esc_gguf(scripted: Build) -> Path:
 def nan_gguf(scripted: Build) -> Path:
     """Says "one two", after which every logit is NaN."""
     return scripted(["one ", "two ", "three"], nan_at=1, stem="nan")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """`tiny(kind) -> path`: a model of tiny_gguf.py over the scripted models' vocabulary."""
+
+    def build(kind: str) -> Path:
+        vocabulary = scripted_gguf.Vocabulary([])
+        end = vocabulary.ids["</s>"]
+        words = [vocabulary.of_piece(f" {word}")[0] for word in _tiny_gguf.WORDS]
+        vocabulary.pad(32)
+        model = getattr(_tiny_gguf, kind)(len(vocabulary.tokens), [end, *words])
+        metadata = {
+            **model.metadata,
+            **scripted_gguf.tokenizer_metadata(vocabulary, end, add_bos=True),
+            "tokenizer.chat_template": scripted_gguf.TEMPLATE,
+        }
+        path = tmp_path_factory.mktemp("gguf") / f"{kind}.gguf"
+        scripted_gguf.write(path, metadata, model.tensors, weights="Q8_0")
+        return path
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def recurrent_gguf(tiny: Build) -> Path:
+    """Mamba with random weights: its memory is a state that cannot be cut."""
+    return tiny("recurrent")
+
+
+@pytest.fixture(scope="session")
+def hybrid_gguf(tiny: Build) -> Path:
+    """Jamba with random weights: states beside a KV cache."""
+    return tiny("hybrid")
+
+
+@pytest.fixture(scope="session")
+def sliding_gguf(tiny: Build) -> Path:
+    """Gemma 3 with random weights: layers that see only the last 16 tokens beside one of all."""
+    return tiny("sliding")
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,6 @@ def build(
 def _metadata(
     vocabulary: Vocabulary, width: int, ctx_train: int, name: str, eos: int, add_bos: bool
 ) -> dict[str, Any]:
-    size, integers = len(vocabulary.tokens), gguf.GGUFValueType.INT32
     return {
         "general.architecture": "llama",
         "general.name": name,
@@ -131,7 +130,15 @@ def _metadata(
         "llama.attention.head_count_kv": width // HEAD,
         "llama.rope.dimension_count": HEAD,
         "llama.attention.layer_norm_rms_epsilon": 1e-6,
-        "llama.vocab_size": size,
+        "llama.vocab_size": len(vocabulary.tokens),
+        **tokenizer_metadata(vocabulary, eos, add_bos),
+    }
+
+
+def tokenizer_metadata(vocabulary: Vocabulary, eos: int, add_bos: bool) -> dict[str, Any]:
+    """What a GGUF of any architecture says of this vocabulary."""
+    size, integers = len(vocabulary.tokens), gguf.GGUFValueType.INT32
+    return {
         "tokenizer.ggml.model": "llama",
         "tokenizer.ggml.tokens": [text for text, _ in vocabulary.tokens],
         "tokenizer.ggml.scores": [-1.0] * size,
@@ -230,7 +237,8 @@ def _add_tensor(
     writer: gguf.GGUFWriter, name: str, tensor: np.ndarray[Any, Any], weights: str
 ) -> None:
     kind = gguf.GGMLQuantizationType[weights]
-    if tensor.ndim < 2 or kind == gguf.GGMLQuantizationType.F32:
+    block = gguf.GGML_QUANT_SIZES[kind][0]
+    if tensor.ndim < 2 or tensor.shape[-1] % block or kind == gguf.GGMLQuantizationType.F32:
         writer.add_tensor(name, tensor)
         return
     data = gguf.quants.quantize(tensor, kind)
