@@ -24,6 +24,7 @@ from nextok.backends.hub_layout import (
     target_of,
 )
 from nextok.backends.hub_names import is_etag
+from nextok.backends.kept_sums import kept_place
 from nextok.backends.shown_text import shown
 
 _IN_USE_SECONDS = 60.0
@@ -83,15 +84,16 @@ def removal(layout: Layout, models: Sequence[CachedModel]) -> Removal:
 
 def remove(layout: Layout, what: Removal) -> None:
     """Names first, so that a removal cut short leaves no name without contents."""
+    sums = [place for place in map(kept_place, what.names) if place is not None]
     try:
-        for path in (*what.refs, *what.names, *what.blobs):
+        for path in (*what.refs, *what.names, *sums, *what.blobs):
             path.unlink(missing_ok=True)
     except OSError as error:
         raise CacheNotWritable(
             f"{shown(error.filename)} cannot be removed ({error.strerror}): the cache at"
             f" {shown(layout.root)} must be writable for that"
         ) from error
-    for folder in {name.parent for name in (*what.names, *what.refs)}:
+    for folder in {name.parent for name in (*what.names, *sums, *what.refs)}:
         _remove_empty(folder, layout.root)
     for folder in {layout.root / name.relative_to(layout.root).parts[0] for name in what.names}:
         _remove_if_bare(folder)

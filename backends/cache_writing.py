@@ -15,6 +15,7 @@ from pathlib import Path
 from nextok.backends.hub_files import HubFile
 from nextok.backends.hub_layout import Layout
 from nextok.backends.hub_names import is_commit
+from nextok.backends.kept_sums import keep
 from nextok.backends.partial_file import is_whole, write_error
 
 _YES = ("1", "ON", "YES", "TRUE")
@@ -78,6 +79,8 @@ def publish(
             if elsewhere is not None:
                 _adopt(elsewhere, blob)
             _name(blob, pointer)
+            if file.sha256 is not None and not pointer.is_symlink():
+                keep(pointer, file.sha256)
         if not is_commit(revision):
             _write_ref(layout, repo, commit, revision)
     return pointers[0]

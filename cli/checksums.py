@@ -1,4 +1,4 @@
-"""The sha256 of model files, held against the one that the caches keep in the files' names."""
+"""The sha256 of model files, held against the one that the caches keep for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from nextok.backends.kept_sums import kept
 from nextok.generation.abort import Abort
 
 _NAMED = re.compile(r"(?:sha256-)?([0-9a-f]{64})")
@@ -16,7 +17,7 @@ _CHUNK = 1 << 20
 def promised(path: Path) -> str | None:
     """The sha256 that the file ought to have, in hexadecimal digits; None if nothing says."""
     match = _NAMED.fullmatch(path.resolve().name)
-    return match[1] if match else None
+    return match[1] if match else kept(path.absolute())
 
 
 def computed(path: Path, abort: Abort, read: Callable[[int], None]) -> str:

@@ -16,6 +16,7 @@ from nextok.backends.hub_errors import CacheNotWritable, WrongBytes
 from nextok.backends.hub_files import HubFile
 from nextok.backends.hub_layout import cache_root
 from nextok.backends.hub_reference import HubReference, parse_reference
+from nextok.backends.kept_sums import kept
 from nextok.backends.quant_choice import Ambiguous
 
 REPO = "owner/m-GGUF"
@@ -110,6 +111,22 @@ def test_what_is_published_is_found_by_all_its_names(
         assert find(cache, name) == path
     for name in ("owner/other", f"{REPO}:Q8_0", f"{REPO}/x.gguf", f"{REPO}@dev", f"{REPO}@{TWO}"):
         assert find(cache, name) is None
+
+
+def test_the_sum_is_kept_where_no_name_says_it(
+    cache: HubCache, publish: Publish, links: str
+) -> None:
+    from huggingface_hub import scan_cache_dir
+
+    first = publish({SPLIT[0]: b"GGUF1", SPLIT[1]: b"GGUF2"})
+    for path in first.parent.iterdir():
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert kept(path) == (None if links == "links" else sha256)
+    scanned: Any = scan_cache_dir(cache.root)
+    assert scanned.warnings == []
+    assert scanned.size_on_disk == 10
+    cache.remove(cache.removal(cache.models()))
+    assert [path for path in cache.root.rglob("*") if path.is_file()] == []
 
 
 def test_a_set_is_found_when_it_is_whole(cache: HubCache, publish: Publish, links: str) -> None:
