@@ -13,8 +13,9 @@ from nextok.backends.download import download
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_errors import CacheNotWritable, DiskFull
-from nextok.backends.hub_files import HubFile, Listing
+from nextok.backends.hub_files import HubFile
 from nextok.backends.hub_reference import HubReference
+from nextok.backends.partial_file import is_whole
 from nextok.backends.patience import Patience, Questions
 from nextok.backends.pull_lock import locked
 from nextok.backends.pull_plan import Plan, plan_pull, still_to_come
@@ -56,11 +57,10 @@ def fetch(
             f"{plan.fetch_bytes:,} bytes to fetch, and {plan.free_bytes:,} free at"
             f" {shown(cache.root)}: make room (nextok prune, nextok rm), or set HF_HUB_CACHE"
         )
-    listing, parts = plan.listing, plan.choice.parts
     count = 0
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(plan.choice.parts, 1):
         if part.path not in plan.elsewhere:
-            one = _OnePart(part, number, len(parts), listing, hub, cache, abort, progress, patience)
+            one = _OnePart(part, number, plan, hub, cache, abort, progress, patience)
             count += one.fetch()
     path = _publish(plan, cache)
     if not path.exists():
@@ -68,7 +68,7 @@ def fetch(
     return Pulled(
         path=path,
         reference=plan.reference,
-        commit=listing.commit,
+        commit=plan.listing.commit,
         bytes=plan.choice.bytes,
         fetched_bytes=count,
         cached=count == 0,
@@ -98,8 +98,7 @@ class _OnePart:
 
     file: HubFile
     number: int
-    count: int
-    listing: Listing
+    plan: Plan
     hub: Hub
     cache: HubCache
     abort: Abort
@@ -108,9 +107,9 @@ class _OnePart:
 
     def fetch(self) -> int:
         """The bytes that had to come, under the lock of this content; 0 if it is here."""
-        if self._is_here():
+        if self._copy() is not None and not self._damaged:
             return 0
-        repo, etag = self.listing.repo, self.file.etag or ""
+        repo, etag = self.plan.listing.repo, self.file.etag or ""
         self.cache.prepare(repo, etag)
         report = Reporter(
             self.progress,
@@ -118,7 +117,7 @@ class _OnePart:
             file=self.file.path,
             total=self.file.size,
             part=self.number,
-            parts=self.count,
+            parts=len(self.plan.choice.parts),
         )
         partial = self.cache.partial(repo, etag)
 
@@ -127,29 +126,47 @@ class _OnePart:
             report.tell(Stage.WAITING, "another process is fetching it: waiting for that")
 
         with locked(self.cache.lock(repo, etag), self.abort, waiting):
-            if self._is_here():  # the other process was done
+            if self._is_here(report):  # the other process was done
                 report.done = self.file.size
                 report.tell(Stage.DONE)
                 return 0
             count = still_to_come(self.file, repo, self.cache)
-            download(
-                self.file,
-                partial,
-                hub=self.hub,
-                repo=repo,
-                commit=self.listing.commit,
-                abort=self.abort,
-                progress=self.progress,
-                part=self.number,
-                parts=self.count,
-                patience=self.patience,
-            )
+            self._download(partial)
             self.cache.settle(repo, etag)
             return count
 
-    def _is_here(self) -> bool:
-        listing = self.listing
-        return self.cache.whole_copy(listing.repo, listing.commit, self.file) is not None
+    @property
+    def _damaged(self) -> bool:
+        return self.file.path in self.plan.damaged
+
+    def _copy(self) -> Path | None:
+        listing = self.plan.listing
+        return self.cache.whole_copy(listing.repo, listing.commit, self.file)
+
+    def _is_here(self, report: Reporter) -> bool:
+        """Whether there is a copy; one that was damaged is read again to see."""
+
+        def reading(done: int) -> None:
+            self.abort.check()
+            report.done = done
+            report.tell(Stage.CHECKING)
+
+        copy = self._copy()
+        return copy is not None and (not self._damaged or is_whole(copy, self.file, reading))
+
+    def _download(self, partial: Path) -> None:
+        download(
+            self.file,
+            partial,
+            hub=self.hub,
+            repo=self.plan.listing.repo,
+            commit=self.plan.listing.commit,
+            abort=self.abort,
+            progress=self.progress,
+            part=self.number,
+            parts=len(self.plan.choice.parts),
+            patience=self.patience,
+        )
 
 
 def _publish(plan: Plan, cache: HubCache) -> Path:

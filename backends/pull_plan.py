@@ -5,7 +5,7 @@ Promises to write nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from nextok.backends.hub_reference import HubReference
 from nextok.backends.partial_file import free_bytes
 from nextok.backends.patience import Questions
 from nextok.backends.quant_choice import Choice, choose
+from nextok.generation.abort import Abort
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Plan:
     """The model, when all of it is on disk already."""
     elsewhere: Mapping[str, Path]
     """Parts that another commit has too, by their path in the repository."""
+    damaged: Collection[str] = ()
+    """Parts that are here with other bytes than the hub lists: to be fetched again."""
 
 
 def plan_pull(
@@ -45,20 +48,24 @@ def plan_pull(
     questions: Questions,
     memory_bytes: int | None,
     free: Callable[[Path], int | None] = free_bytes,
+    intact: Callable[[Path, HubFile], bool] = lambda path, file: True,
 ) -> Plan:
-    """Ask the hub once and choose. Raises HubError, Ambiguous, Aborted."""
+    """Ask the hub once and choose. Raises HubError, Ambiguous, Aborted.
+
+    intact: of a file here that has the right size, whether it has the right bytes.
+    """
     listing = questions.ask(lambda: hub.list_files(reference))
     choice = choose(listing, reference, memory_bytes)
     repo, commit = listing.repo, listing.commit
     parts = tuple(_with_hash(part, listing, hub, questions) for part in choice.parts)
-    missing = [part for part in parts if cache.whole_copy(repo, commit, part) is None]
+    copies = {part.path: cache.whole_copy(repo, commit, part) for part in parts}
+    here = {part.path: intact(copy, part) for part in parts if (copy := copies[part.path])}
+    damaged = [path for path, sound in here.items() if not sound]
+    missing = [part for part in parts if not here.get(part.path)]
     if missing and listing.gated:  # refused now, and not after the user agreed to the size
         questions.ask(lambda: hub.locate_file(repo, commit, missing[0].path))
-    elsewhere: dict[str, Path] = {}
-    for part in missing:
-        same = cache.same_elsewhere(repo, part, lambda done: questions.abort.check())
-        if same is not None:
-            elsewhere[part.path] = same
+    absent = [part for part in missing if part.path not in damaged]
+    elsewhere = _elsewhere(absent, repo, cache, questions.abort)
     fetched = [part for part in missing if part.path not in elsewhere]
     named = reference if reference.file or not choice.quant else _named(reference, choice.quant)
     return Plan(
@@ -67,8 +74,9 @@ def plan_pull(
         choice=replace(choice, parts=parts),
         fetch_bytes=sum(still_to_come(part, repo, cache) for part in fetched),
         free_bytes=free(cache.root),
-        path=_complete(parts, listing, cache),
+        path=None if damaged else _complete(parts, listing, cache),
         elsewhere=elsewhere,
+        damaged=damaged,
     )
 
 
@@ -84,6 +92,16 @@ def _with_hash(part: HubFile, listing: Listing, hub: Hub, questions: Questions) 
         sha256=remote.etag if is_large else None,
         git_sha1=None if is_large else remote.etag,
     )
+
+
+def _elsewhere(
+    parts: Sequence[HubFile], repo: str, cache: HubCache, abort: Abort
+) -> dict[str, Path]:
+    """Those that are in another snapshot, by their path in the repository."""
+    found = {
+        part.path: cache.same_elsewhere(repo, part, lambda done: abort.check()) for part in parts
+    }
+    return {path: same for path, same in found.items() if same is not None}
 
 
 def still_to_come(part: HubFile, repo: str, cache: HubCache) -> int:

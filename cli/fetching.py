@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from nextok.backends.folders import state_folder
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_errors import RepoNotFound
+from nextok.backends.hub_files import HubFile
 from nextok.backends.hub_reference import HubReference
+from nextok.backends.intact_files import IntactFiles
 from nextok.backends.local_models import did_you_mean, local_models, misspelt
 from nextok.backends.locate import NotOnDisk
 from nextok.backends.memory import available_bytes
 from nextok.backends.patience import Questions
 from nextok.backends.pull import Plan, Pulled, fetch, plan_pull
+from nextok.backends.seen_files import SeenFiles
 from nextok.cli.choices import print_choices
 from nextok.cli.console import Console
 from nextok.cli.download_display import DownloadDisplay
@@ -51,8 +57,27 @@ class Fetching:
             raise missing
         return self.carry_out(plan)
 
-    def plan(self, reference: HubReference) -> Plan:
-        """What would be fetched; the models to choose from are printed if that is open."""
+    def whole(self, reference: HubReference) -> Pulled:
+        """The model, every byte of it right: what is here is read again unless it was before."""
+        intact = IntactFiles(seen=SeenFiles(state_folder()), reading=self._reading)
+        plan = self.plan(reference, intact.has)
+        for path in plan.damaged:
+            self.console.warning(
+                f"{path} here is damaged (other bytes than the hub lists): fetching it again"
+            )
+        pulled = self.carry_out(plan)
+        intact.add(pulled.path)
+        return pulled
+
+    def plan(
+        self,
+        reference: HubReference,
+        intact: Callable[[Path, HubFile], bool] = lambda path, file: True,
+    ) -> Plan:
+        """What would be fetched; the models to choose from are printed if that is open.
+
+        intact: see `plan_pull`.
+        """
         self.status.show(f"asking for {reference}")
         try:
             return plan_pull(
@@ -64,6 +89,7 @@ class Fetching:
                     waiting=WaitingDisplay(str(reference), self.console, self.status),
                 ),
                 memory_bytes=available_bytes(),
+                intact=intact,
             )
         except RepoNotFound as error:
             meant = did_you_mean(misspelt(str(reference), local_models()))
@@ -93,6 +119,10 @@ class Fetching:
             )
         finally:
             self.status.clear()
+
+    def _reading(self, file: HubFile, done: int) -> None:
+        self.abort.check()
+        self.status.show(f"checking {file.path}: {done / max(1, file.size):.0%}")
 
 
 def question(plan: Plan) -> str:

@@ -34,7 +34,7 @@ def pull(invocation: Invocation) -> int:
         path, said = here, "here already"
     else:
         with watching(abort, status):
-            pulled = fetching.carry_out(fetching.plan(reference))
+            pulled = fetching.whole(reference)
         path, reference = pulled.path, pulled.reference
         said = f"here already, {size(pulled.bytes)}" if pulled.cached else "ready"
     console.note(f'{said}: nextok -m {reference} "…"')

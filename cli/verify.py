@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from nextok.backends.folders import state_folder
+from nextok.backends.intact_files import IntactFiles
 from nextok.backends.local_models import local_models
 from nextok.backends.locate import locate
 from nextok.backends.model_check import check_model_file
+from nextok.backends.seen_files import SeenFiles
 from nextok.backends.split_files import first_part, part_paths
 from nextok.cli.checksums import computed, promised
 from nextok.cli.choices import print_choices
@@ -85,15 +88,19 @@ def _models(invocation: Invocation) -> Iterator[tuple[str, Path]]:
 def _verdict(
     name: str, path: Path, invocation: Invocation, abort: Abort, status: Status
 ) -> Verdict:
+    intact = IntactFiles(seen=SeenFiles(state_folder()))
     try:
         check_model_file(path)
         checked = _sums(name, path, abort, status)
+        if checked:
+            intact.add(path)
         if invocation.resolved.hub.load:
             from nextok.backends.trial import run_trial
 
             status.show(f"{name}: trying it in the engine")
             run_trial(first_part(path))
     except (ModelError, EngineError, OSError) as error:
+        intact.refuse(path)
         return Verdict(name=name, finding=Finding.WRONG, why=str(error))
     finally:
         status.clear()
@@ -118,7 +125,17 @@ def _sums(name: str, path: Path, abort: Abort, status: Status) -> bool:
     for part, sha256 in zip(parts, expected, strict=True):
         if sha256 is not None and computed(part, abort, read) != sha256:
             raise ModelError(
-                f"the bytes of {part.name} have changed since they were fetched: "
-                f"nextok rm {name}, then nextok pull {name}"
+                f"the bytes of {part.name} have changed since they were fetched: {_remedy(path)}"
             )
     return None not in expected
+
+
+def _remedy(path: Path) -> str:
+    """How to get the right bytes."""
+    real = first_part(path).resolve()
+    model = next((one for one in local_models() if one.path.resolve() == real), None)
+    if model is not None and model.origin == "hub":
+        return f"nextok pull {model.name} fetches them again"
+    if model is not None and model.origin == "ollama":
+        return f"ollama rm {model.name}, then ollama pull {model.name}"
+    return "fetch it again from where it came"

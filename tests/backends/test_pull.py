@@ -26,6 +26,8 @@ from nextok.backends.hub_errors import (
     WrongBytes,
 )
 from nextok.backends.hub_reference import HubReference, parse_reference
+from nextok.backends.kept_sums import kept, kept_place
+from nextok.backends.partial_file import is_whole
 from nextok.backends.patience import Patience, Questions
 from nextok.backends.pull import Plan, Pulled, fetch, plan_pull, pull
 from nextok.backends.quant_choice import Ambiguous, UnknownQuant
@@ -291,6 +293,36 @@ def test_a_wait_longer_than_that_is_for_the_user_to_decide(repo: Any) -> None:
     with pytest.raises(RateLimited, match="no more requests for 3600 s: try again then"):
         plan(questions=Questions(abort=Abort()))
     assert len(repo.log) == 1
+
+
+def test_what_another_tool_fetched_without_links_gets_its_sum_by_a_pull(
+    repo: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_DISABLE_SYMLINKS", "1")
+    path = carry_out(plan()).path
+    place = kept_place(path)
+    assert place is not None and kept(path) == contents(path)
+    place.unlink()
+    assert kept(path) is None
+    assert carry_out(plan()).cached
+    assert kept(path) == contents(path)
+
+
+def test_a_damaged_part_is_fetched_again_and_the_others_are_not(repo: Any) -> None:
+    pulled = carry_out(plan(f"{REPO}:Q8_0"))
+    first, second = sorted(pulled.path.parent.iterdir())
+    second.resolve().write_bytes(bytes(len(DATA) + 2))
+    repo.clear()
+    trusting = plan(f"{REPO}:Q8_0")
+    assert (trusting.fetch_bytes, list(trusting.damaged)) == (0, [])
+    planned = plan(f"{REPO}:Q8_0", intact=lambda path, file: is_whole(path, file, lambda _: None))
+    assert (list(planned.damaged), planned.path) == ([SPLIT[1]], None)
+    assert planned.fetch_bytes == len(DATA) + 2
+    repaired = carry_out(planned)
+    assert (repaired.path, repaired.fetched_bytes) == (first, len(DATA) + 2)
+    assert [sent for _, sent in bodies(repo)] == [len(DATA) + 2]
+    assert second.read_bytes() == DATA + b"22"
+    assert carry_out(planned).fetched_bytes == 0  # as if another process had been first
 
 
 def test_a_mirror_that_lists_no_hashes_will_do(repo: Any) -> None:

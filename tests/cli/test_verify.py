@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,66 @@ def test_one_bit_is_noticed(ask: Ask, pulled: Path) -> None:
     verified = ask("verify", REF)
     assert (verified.code, verified.err) == (1, "")
     assert verified.out.decode().split()[:2] == [REF, "WRONG"]
-    assert f"nextok rm {REF}, then nextok pull {REF}" in verified.out.decode()
+    assert f"nextok pull {REF} fetches them again" in verified.out.decode()
+
+
+def repaired(ask: Ask, hub: Any, path: Path, *, said: bool = True) -> None:
+    """A pull makes it right again, says so in one line, and has no more to do after that."""
+    hub.clear()
+    pulled = ask("pull", REF)
+    assert pulled.code == 0
+    warnings = [line for line in pulled.err.splitlines() if "warning" in line]
+    assert [path.name in line and "damaged" in line for line in warnings] == [True] * said
+    assert len(hub.hits("GET /cdn/")) == 1
+    assert ask("verify", REF).out.decode().split()[:2] == [REF, "right"]
+    assert ask("-m", REF, "hi").out == "Hi 😀 bye\n".encode()
+    again = ask("pull", REF)
+    assert (again.code, again.err) == (0, "")
+    assert len(hub.hits("GET /cdn/")) == 1
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_is_wrong_is_fetched_again_by_pull(
+    ask: Ask, hub: Any, pulled: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        monkeypatch.setenv("HF_HUB_DISABLE_SYMLINKS", "1")
+        hub.clear()
+        assert ask("rm", "-y", REF).code == ask("pull", "-q", REF).code == 0
+    assert pulled.is_symlink() is links
+    spoil(pulled)
+    repaired(ask, hub, pulled)
+
+
+def test_what_changed_without_a_trace_is_fetched_again_once_verify_saw_it(
+    ask: Ask, hub: Any, pulled: Path
+) -> None:
+    """As a failing disk does: neither size nor time tell of it."""
+    times = pulled.stat().st_atime_ns, pulled.stat().st_mtime_ns
+    with pulled.resolve().open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"?")
+    os.utime(pulled, ns=times)
+    assert ask("verify", REF).code == 1
+    repaired(ask, hub, pulled)
+
+
+def test_a_cut_file_is_fetched_again_too(ask: Ask, hub: Any, pulled: Path) -> None:
+    os.truncate(pulled, 5000)
+    assert ask("verify", REF).code == 1
+    repaired(ask, hub, pulled, said=False)
+
+
+def test_the_wrong_file_stays_until_the_right_one_is_whole(
+    ask: Ask, hub: Any, pulled: Path
+) -> None:
+    spoil(pulled)
+    wrong = pulled.read_bytes()
+    hub.clear()
+    hub.fault("GET /cdn/", corrupt=True, times=-1)
+    ask("pull", "-q", REF).check_failed(1, "other bytes came")
+    assert pulled.read_bytes() == wrong
+    repaired(ask, hub, pulled)
 
 
 def test_a_cut_file_is_wrong(ask: Ask, pulled: Path) -> None:
@@ -60,6 +121,24 @@ def test_without_a_word_all_models_are_verified(ask: Ask, pulled: Path, starter_
         [REF, "right"],
         [starter_gguf.stem, "readable"],
     ]
+
+
+def test_the_sum_that_huggingface_hub_leaves_beside_a_file_is_held_to(
+    ask: Ask, emoji_gguf: Path, tmp_path: Path
+) -> None:
+    """As `hf download --local-dir` does."""
+    path = tmp_path / "models" / "q4" / "emoji.gguf"
+    metadata = tmp_path / "models/.cache/huggingface/download/q4/emoji.gguf.metadata"
+    for file in (path, metadata):
+        file.parent.mkdir(parents=True)
+    path.write_bytes(emoji_gguf.read_bytes())
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    metadata.write_text(f"{'a' * 40}\n{sha256}\n1700000000.5\n")
+    assert ask("verify", path).out.decode().split()[1] == "right"
+    spoil(path)
+    assert ask("verify", path).out.decode().split()[1] == "WRONG"
+    metadata.write_text("no metadata\n")
+    assert ask("verify", "emoji.gguf", cwd=path.parent).out.decode().split()[1] == "readable"
 
 
 def test_a_file_without_a_promise_is_readable(ask: Ask, emoji_gguf: Path) -> None:
