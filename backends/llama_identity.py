@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 
 from nextok.backends.kv_size import CONTEXT_STEP
@@ -54,9 +55,11 @@ def state_identity(
 def _engine() -> tuple[str, ...]:
     """Its version, the commit it was built from, and what of the processor it uses."""
     llama = library()
-    commit = llama._lib.ggml_commit
-    commit.restype = ctypes.c_char_p
-    texts = (llama.llama_version(), commit(), llama.llama_print_system_info())
+    texts = [llama.llama_version(), llama.llama_print_system_info()]
+    with suppress(AttributeError):  # a build may hide it
+        commit = llama._lib.ggml_commit
+        commit.restype = ctypes.c_char_p
+        texts.append(commit())
     return tuple((text or b"").decode(errors="replace") for text in texts)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import subprocess
-import sys
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -332,20 +332,14 @@ def test_many_processes_at_once(folder: Path) -> None:
 
 
 def test_a_state_is_in_memory_once(folder: Path) -> None:
-    """Seventy megabytes are read into a process that may have a hundred and ten."""
-    store = KvStore(folder, cap_bytes=1 << 30)
-    assert store.put("chat", "model", TOKENS, bytes(70_000_000))
-    code = (
-        "import resource, sys\n"
-        "from pathlib import Path\n"
-        "from nextok.backends.kv_store import KvStore\n"
-        "state = KvStore(Path(sys.argv[1]), cap_bytes=1 << 30).get('chat', 'model').state\n"
-        "print(len(state), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], capture_output=True, check=True, text=True
-    )
-    length, peak = map(int, result.stdout.split())
-    unit = 1 if sys.platform == "darwin" else 1024
-    assert length == 70_000_000
-    assert peak * unit < 110_000_000
+    """Neither writing nor reading makes a copy."""
+    store, state = KvStore(folder, cap_bytes=1 << 30), bytes(20_000_000)
+    tracemalloc.start()
+    try:
+        assert store.put("chat", "model", TOKENS, state)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        kept = store.get("chat", "model")
+        assert kept is not None and len(kept.state) == len(state)
+        assert tracemalloc.get_traced_memory()[1] < len(state) + 1_000_000
+    finally:
+        tracemalloc.stop()

@@ -85,7 +85,7 @@ def test_a_state_through_the_store(loaded: Weights, store: KvStore) -> None:
 @only_llama
 @pytest.mark.parametrize("other", list(OTHERS))
 def test_other_settings_take_no_state(loaded: Weights, store: KvStore, other: str) -> None:
-    changed = replace(OPTIONS, **OTHERS[other])  # type: ignore[arg-type]
+    changed = replace(OPTIONS, **OTHERS[other])
     store.put("chat", loaded.state_identity(OPTIONS), [1], b"state")
     assert store.get("chat", loaded.state_identity(changed)) is None
     assert store.get("chat", loaded.state_identity(OPTIONS)) is not None
@@ -129,7 +129,7 @@ def identity(
 
 @pytest.mark.parametrize("change", [{"threads": 2}, {"batch_size": 64, "ubatch_size": 64}])
 def test_an_exact_run_takes_states_of_exact_runs_alone(change: dict[str, int]) -> None:
-    changed = replace(OPTIONS, **change)  # type: ignore[arg-type]
+    changed = replace(OPTIONS, **change)
     assert identity(changed) != identity(OPTIONS)
     assert identity(changed, exactly=False) == identity(OPTIONS, exactly=False)
     assert identity(replace(OPTIONS, ubatch_size=16)) == identity(OPTIONS)
