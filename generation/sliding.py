@@ -23,9 +23,12 @@ class Sliding:
     context_size = sys.maxsize
 
     def __init__(self, model: Model, *, keep: int) -> None:
-        """keep: how many of the first tokens always stay, like those of a system message."""
+        """keep: how many of the first tokens always stay, like those of a system message.
+
+        At most three quarters of the context: what was said last matters more.
+        """
         self._model = model
-        self._keep = max(keep, SINKS)
+        self._keep = min(max(keep, SINKS), model.context_size * 3 // 4)
 
     @property
     def batch_size(self) -> int:
@@ -37,7 +40,7 @@ class Sliding:
         return self._model.new_cache()
 
     def prefill(self, tokens: Sequence[int], cache: Cache) -> Logits:
-        """As the inner model does it."""
+        """As the inner model does it; no room is made."""
         return self._model.prefill(tokens, cache)
 
     def decode(self, token: int, cache: Cache) -> Logits:
@@ -47,14 +50,14 @@ class Sliding:
         return self._model.decode(token, cache)
 
     def extend(self, batch: Sequence[Chunk]) -> Sequence[Logits]:
-        """As the inner model does it."""
+        """As the inner model does it; no room is made."""
         return self._model.extend(batch)
 
     def _make_room(self, cache: Cache) -> None:
         """Forget the older half of all that may go."""
-        keep = min(self._keep, len(cache.tokens) - 1)
-        discard = (len(cache.tokens) - keep + 1) // 2
-        kept = [*cache.tokens[:keep], *cache.tokens[keep + discard :]]
+        keep, held = self._keep, cache.tokens
+        discard = (len(held) - keep + 1) // 2
+        kept = [*held[:keep], *held[keep + discard :]]
         if not cache.shift(keep, discard):
             self._read_again(kept, cache)
 
@@ -75,21 +78,27 @@ def slide_to(cache: Cache, prompt: Sequence[int], least: int = 32) -> int:
     there are a coincidence. 0: there is nothing to save, or the memory cannot shift.
     """
     shared = shared_prefix(cache.tokens, prompt)
-    start, length = _find(cache.tokens, prompt[shared:], after=shared, least=least)
-    if length == 0 or not cache.shift(shared, start - shared):
+    lengths = _held_from(cache.tokens[shared:], prompt[shared:])
+    distance = max(range(len(lengths)), key=lengths.__getitem__, default=0)
+    if not lengths or lengths[distance] < least or not cache.shift(shared, distance):
         return 0
-    return length
+    return lengths[distance]
 
 
-def _find(held: Sequence[int], wanted: Sequence[int], *, after: int, least: int) -> tuple[int, int]:
-    """Where, behind `after`, the longest start of `wanted` is held, and how long it is."""
-    head = list(wanted[:least])
-    if len(head) < least:
-        return after, 0
-    places = (
-        start
-        for start in range(after + 1, len(held) - least + 1)
-        if held[start] == head[0] and list(held[start : start + least]) == head
-    )
-    lengths = ((start, shared_prefix(held[start:], wanted)) for start in places)
-    return max(lengths, key=lambda found: found[1], default=(after, 0))
+def _held_from(held: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """For each place in `held`, how many tokens from there on `wanted` begins with.
+
+    The Z-algorithm (Gusfield, "Algorithms on Strings, Trees and Sequences", 1997, section 1.3):
+    linear, also where a text repeats itself.
+    """
+    tokens = [*wanted, -1, *held]  # -1 is no token, so that no length exceeds `wanted`
+    lengths = [0] * len(tokens)
+    left = right = 0  # the match that reaches furthest: what is in it was seen at the start
+    for place in range(1, len(tokens)):
+        length = min(lengths[place - left], right - place) if place < right else 0
+        while place + length < len(tokens) and tokens[length] == tokens[place + length]:
+            length += 1
+        lengths[place] = length
+        if place + length > right:
+            left, right = place, place + length
+    return lengths[len(wanted) + 1 :]

@@ -79,7 +79,7 @@ def test_a_closing_tag_that_the_model_has_begun_is_its_own() -> None:
     text = "ab</think>answer"
     for budget in (3, 4, 9):
         assert said(Thinker(text), len(text), budget=budget, opened="<think>") == text
-    assert said(Thinker("ab</thing"), 18, budget=3, opened="<think>") == "ab</thin</think>\ng"
+    assert said(Thinker("ab</thing"), 18, budget=3, opened="<think>") == "ab</thing</think>\n"
 
 
 def test_it_interferes_once() -> None:
