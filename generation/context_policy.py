@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from nextok.generation.errors import ContextError
 from nextok.generation.message import Message
@@ -44,23 +45,15 @@ def fit(
     ContextError when the current message alone fills the context.
     """
     lead = 1 if messages and messages[0].role == "system" else 0
-    whole = count(messages)
-    if whole + max(reserve, 1) <= context_size:
-        return Fit(first=lead, dropped_messages=0, dropped_tokens=0, tokens=whole)
 
-    sizes = {lead: whole}
-
+    @cache
     def size(first: int) -> int:
-        if first not in sizes:
-            sizes[first] = count([*messages[:lead], *messages[first:]])
-        return sizes[first]
+        return count([*messages[:lead], *messages[first:]])
 
-    # Dropping more never makes a prompt longer: the least that has to go is found by bisection.
-    goal = min(target * context_size, context_size - reserve - SLACK * context_size)
-    starts = [lead, *_turns(messages, lead + 1)]
-    last = len(starts) - 1
-    chosen = bisect_left(starts, True, min(1, last), last, key=lambda first: size(first) <= goal)
-    first = starts[chosen]
+    whole, first = size(lead), lead
+    if whole + max(reserve, 1) > context_size:
+        goal = min(target * context_size, context_size - reserve - SLACK * context_size)
+        first = _earliest(_turns(messages, lead + 1), lambda turn: size(turn) <= goal, lead)
     if size(first) >= context_size:
         raise ContextError(
             f"without any older message the prompt has {size(first)} tokens and the context "
@@ -84,3 +77,13 @@ def reserve_for(max_tokens: int, context_size: int) -> int:
 def _turns(messages: Sequence[Message], start: int) -> list[int]:
     """Where the user speaks, from `start` on."""
     return [index for index in range(start, len(messages)) if messages[index].role == "user"]
+
+
+def _earliest(turns: Sequence[int], is_enough: Callable[[int], bool], otherwise: int) -> int:
+    """The first turn that is enough to begin with, or the last; `otherwise` if there is none.
+
+    By bisection: a prompt that begins later is never longer.
+    """
+    if not turns:
+        return otherwise
+    return turns[bisect_left(turns, True, 0, len(turns) - 1, key=is_enough)]
