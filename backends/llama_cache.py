@@ -1,7 +1,7 @@
 """llama.cpp's memory as caches: sequences of one context, each with its ledger.
 
 Promises that a cache's `tokens` are the tokens in the engine's memory, also after an abort or a
-failure.
+failure, and that what comes after them is computed from all they left there.
 """
 
 from __future__ import annotations
@@ -26,23 +26,40 @@ class LlamaMemory:
         self.shiftable = (
             cuttable and key_type != "bf16" and bool(library().llama_memory_can_shift(self.handle))
         )
-        self._sequences = sequences
+        self.window = int(library().llama_model_n_swa(library().llama_get_model(context)))
+        """How far back, in tokens, those layers look that do not see everything; 0: none."""
         self._free = list(range(sequences))
+        self._lent: list[LlamaCache] = []
 
     @property
     def lent(self) -> int:
         """How many caches there are."""
-        return self._sequences - len(self._free)
+        return len(self._lent)
 
     def new_cache(self) -> LlamaCache:
         """An empty sequence. EngineError when there is none left."""
         if not self._free:
             raise EngineError("the context has no free sequence")
-        return LlamaCache(self, self._free.pop(0))
+        self._lent.append(LlamaCache(self, self._free.pop(0)))
+        return self._lent[-1]
 
-    def release(self, sequence: int) -> None:
-        """A sequence is free again."""
-        self._free.append(sequence)
+    def release(self, cache: LlamaCache) -> None:
+        """Its sequence is free again."""
+        self._lent.remove(cache)
+        self._free.append(cache.sequence)
+
+    def settle(self, failed: Sequence[tuple[LlamaCache, Sequence[int]]]) -> None:
+        """After a cut-short pass over these: keep what the engine has certainly kept.
+
+        A pass over several recurrent states first moves them together, and whatever lies
+        between out of the way; cut short, it may have left any of them behind.
+        """
+        if self.cuttable:
+            for cache, tokens in failed:
+                cache.settle(tokens)
+            return
+        for cache in self._lent if len(failed) > 1 else [failed[0][0]]:
+            cache.clear()
 
 
 class LlamaCache:
@@ -57,16 +74,26 @@ class LlamaCache:
         """How many of the first ones may lie in cells that are another cache's too."""
 
     def trim(self, length: int) -> int:
-        """Cut; a memory that cannot be cut in the middle is emptied."""
+        """Cut; a memory that cannot be cut there is emptied."""
         if length >= len(self.tokens):
             return len(self.tokens)
         memory = self._memory.handle
-        if length > 0 and self._llama.llama_memory_seq_rm(memory, self.sequence, length, -1):
+        whole = length > 0 and self._holds_from(length + 1 - self._memory.window)
+        if whole and self._llama.llama_memory_seq_rm(memory, self.sequence, length, -1):
             del self.tokens[length:]
             self._shared = min(self._shared, length)
         else:
             self.clear()
         return len(self.tokens)
+
+    def _holds_from(self, position: int) -> bool:
+        """Whether all is still there from this position on.
+
+        In the layers with a window the engine gives the cells of what has left it to others, and
+        an exported state is without them.
+        """
+        first = self._llama.llama_memory_seq_pos_min(self._memory.handle, self.sequence)
+        return 0 <= first <= max(0, position)
 
     def shift(self, keep: int, discard: int) -> bool:
         """Cut in the middle, and have the engine turn the moved keys to their new places.
@@ -79,6 +106,9 @@ class LlamaCache:
             return False
         if discard == 0:
             return True
+        needed = len(self.tokens) - discard - self._memory.window
+        if not self._holds_from(needed if needed < keep else needed + discard):
+            return False
         memory = self._memory.handle
         self._llama.llama_memory_seq_rm(memory, self.sequence, keep, end)
         self._llama.llama_memory_seq_add(memory, self.sequence, end, -1, -discard)
@@ -104,12 +134,9 @@ class LlamaCache:
         self._shared = 0
 
     def settle(self, tokens: Sequence[int]) -> None:
-        """After a cut-short pass over `tokens`: keep what the engine has certainly kept."""
+        """After a cut-short pass over `tokens`: take those that the engine has kept."""
         held = self._llama.llama_memory_seq_pos_max(self._memory.handle, self.sequence) + 1
-        if self._memory.cuttable:
-            self.tokens.extend(tokens[: max(0, held - len(self.tokens))])
-        else:
-            self.clear()
+        self.tokens.extend(tokens[: max(0, held - len(self.tokens))])
 
     def fork(self) -> LlamaCache:
         """A copy in a sequence of its own; the cells are shared until they differ."""
@@ -145,4 +172,4 @@ class LlamaCache:
     def close(self) -> None:
         """Empty the sequence and give it back."""
         self.clear()
-        self._memory.release(self.sequence)
+        self._memory.release(self)

@@ -133,17 +133,16 @@ class LlamaModel:
     def _run(self, appended: list[tuple[LlamaCache, Sequence[int]]]) -> None:
         self._abort.check()  # a GPU does not ask on its own
         status = self._llama.llama_decode(self.context, self._batch.batch)
-        for cache, tokens in appended:
-            if status == 0:
+        if status == 0:
+            for cache, tokens in appended:
                 cache.tokens.extend(tokens)
-            else:
-                cache.settle(tokens)
+            return
+        self._memory.settle(appended)
         if status == _ABORTED:
             raise Aborted
         if status == _NO_SLOT:
             raise EngineError("the context has no room left: raise --ctx-size")
-        if status != 0:
-            raise EngineError(f"the engine failed to decode ({status}): {log.reason()}")
+        raise EngineError(f"the engine failed to decode ({status}): {log.reason()}")
 
     def close(self) -> None:
         """Free the context; its caches are void."""

@@ -115,20 +115,20 @@ def nan_gguf(scripted: Build) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """`tiny(kind) -> path`: a model of tiny_gguf.py over the scripted models' vocabulary."""
+    """`tiny(maker) -> path`: a model of tiny_gguf.py over the scripted models' vocabulary."""
 
-    def build(kind: str) -> Path:
+    def build(maker: Callable[[int, list[int]], Any]) -> Path:
         vocabulary = scripted_gguf.Vocabulary([])
         end = vocabulary.ids["</s>"]
         words = [vocabulary.of_piece(f" {word}")[0] for word in _tiny_gguf.WORDS]
         vocabulary.pad(32)
-        model = getattr(_tiny_gguf, kind)(len(vocabulary.tokens), [end, *words])
+        model = maker(len(vocabulary.tokens), [end, *words])
         metadata = {
             **model.metadata,
             **scripted_gguf.tokenizer_metadata(vocabulary, end, add_bos=True),
             "tokenizer.chat_template": scripted_gguf.TEMPLATE,
         }
-        path = tmp_path_factory.mktemp("gguf") / f"{kind}.gguf"
+        path = tmp_path_factory.mktemp("gguf") / f"{maker.__name__}.gguf"
         scripted_gguf.write(path, metadata, model.tensors, weights="Q8_0")
         return path
 
@@ -138,19 +138,19 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture(scope="session")
 def recurrent_gguf(tiny: Build) -> Path:
     """Mamba with random weights: its memory is a state that cannot be cut."""
-    return tiny("recurrent")
+    return tiny(_tiny_gguf.recurrent)
 
 
 @pytest.fixture(scope="session")
 def hybrid_gguf(tiny: Build) -> Path:
     """Jamba with random weights: states beside a KV cache."""
-    return tiny("hybrid")
+    return tiny(_tiny_gguf.hybrid)
 
 
 @pytest.fixture(scope="session")
 def sliding_gguf(tiny: Build) -> Path:
     """Gemma 3 with random weights: layers that see only the last 16 tokens beside one of all."""
-    return tiny("sliding")
+    return tiny(_tiny_gguf.sliding)
 
 
 @pytest.fixture(scope="session")

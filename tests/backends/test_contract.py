@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from nextok.backends.llama_cache import LlamaMemory
-from nextok.backends.llama_model import LlamaModel
 from nextok.backends.llama_weights import LlamaWeights
 from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.toy import Toy
@@ -31,14 +29,25 @@ TEXT = "The quick brown fox jumps over the lazy dog; then it sleeps until noon."
 
 @pytest.fixture(scope="module")
 def loaded(
-    request: pytest.FixtureRequest, starter_gguf: Path, emoji_gguf: Path
+    request: pytest.FixtureRequest,
+    starter_gguf: Path,
+    emoji_gguf: Path,
+    sliding_gguf: Path,
+    recurrent_gguf: Path,
+    hybrid_gguf: Path,
 ) -> Iterator[Weights]:
+    paths = {
+        "starter": starter_gguf,
+        "scripted": emoji_gguf,
+        "sliding": sliding_gguf,
+        "recurrent": recurrent_gguf,
+        "hybrid": hybrid_gguf,
+    }
     weights: Weights
     if request.param == "toy":
         weights = Toy()
     else:
-        path = {"starter": starter_gguf, "scripted": emoji_gguf}[request.param]
-        weights = LlamaWeights.load(path, LoadOptions(), Abort())
+        weights = LlamaWeights.load(paths[request.param], LoadOptions(), Abort())
     yield weights
     weights.close()
 
@@ -60,8 +69,14 @@ def ids(loaded: Weights) -> list[int]:
     return loaded.tokenizer.encode(TEXT)[:14]
 
 
-every_backend = pytest.mark.parametrize("loaded", ["toy", "scripted", "starter"], indirect=True)
-only_llama = pytest.mark.parametrize("loaded", ["scripted", "starter"], indirect=True)
+def models(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("loaded", names, indirect=True)
+
+
+every_backend = models("toy", "scripted", "starter", "sliding", "recurrent", "hybrid")
+with_memory_that_can_be_cut = models("toy", "scripted", "starter", "sliding")
+every_llama = models("scripted", "starter", "sliding", "recurrent", "hybrid")
+llama_that_can_be_cut = models("scripted", "starter", "sliding")
 
 
 def row(logits: Logits) -> list[float]:
@@ -89,7 +104,7 @@ def test_one_pass_equals_one_by_one(model: Context, ids: list[int]) -> None:
     assert list(together.tokens) == list(single.tokens) == ids
 
 
-@every_backend
+@with_memory_that_can_be_cut
 def test_trim_to_every_length(model: Context, ids: list[int]) -> None:
     expected = []
     cache = model.new_cache()
@@ -138,23 +153,26 @@ def best(scores: Sequence[float]) -> int:
     return max(range(len(scores)), key=scores.__getitem__)
 
 
-@every_backend
-def test_a_shift_moves_the_rest_down(model: Context, question: list[int]) -> None:
-    shifted, fresh = model.new_cache(), model.new_cache()
-    read(model, question[:-1], shifted)
-    assert shifted.shift(4, 10)
+@with_memory_that_can_be_cut
+def test_a_shift_moves_the_rest_down(loaded: Weights, model: Context, question: list[int]) -> None:
+    fresh = model.new_cache()
     rest = question[:4] + question[14:]
-    assert list(shifted.tokens) == rest[:-1]
     expected = best(read(model, rest, fresh))
-    assert best(read(model, rest[-1:], shifted)) == expected
-    # What stands before the gap was not touched: it gives what it gave.
-    assert shifted.trim(4) == fresh.trim(4) == 4
     fresh.close()
+    cache = model.new_cache()
+    read(model, question[:-1], cache)
+    assert cache.shift(4, 10)
+    assert list(cache.tokens) == rest[:-1]
+    assert best(read(model, rest[-1:], cache)) == expected
+    # What stands before the gap was not touched: it gives what it gave. Where there is a window,
+    # the engine gives what has left it to the tokens that come after a shift.
+    held = cache.trim(4)
+    assert held == (0 if loaded.name == "sliding" else 4)
     again = model.new_cache()
-    assert best(read(model, rest[4:], shifted)) == best(read(model, rest, again))
+    assert best(read(model, rest[held:], cache)) == best(read(model, rest, again))
 
 
-@pytest.mark.parametrize("loaded", ["starter"], indirect=True)
+@models("starter")
 def test_a_shifted_model_knows_what_stayed(
     loaded: Weights, model: Context, question: list[int]
 ) -> None:
@@ -164,7 +182,7 @@ def test_a_shifted_model_knows_what_stayed(
     assert loaded.tokenizer.text(best(read(model, question[-1:], cache))).strip() == "Paris"
 
 
-@every_backend
+@with_memory_that_can_be_cut
 def test_a_shift_at_the_end_is_a_trim(model: Context, ids: list[int]) -> None:
     cache = model.new_cache()
     model.prefill(ids, cache)
@@ -180,7 +198,7 @@ def test_a_shift_at_the_end_is_a_trim(model: Context, ids: list[int]) -> None:
     assert row(model.prefill([*ids[:9], ids[0]], cache)) == expected
 
 
-@every_backend
+@with_memory_that_can_be_cut
 def test_to_shift_nothing_only_asks(model: Context, ids: list[int]) -> None:
     cache, other = model.new_cache(), model.new_cache()
     assert cache.shift(0, 0)
@@ -190,7 +208,7 @@ def test_to_shift_nothing_only_asks(model: Context, ids: list[int]) -> None:
     assert row(model.decode(ids[-1], cache)) == row(model.prefill(ids, other))
 
 
-@every_backend
+@with_memory_that_can_be_cut
 def test_what_was_shifted_is_exported_as_it_is(model: Context, question: list[int]) -> None:
     cache, other = model.new_cache(), model.new_cache()
     read(model, question[:-1], cache)
@@ -202,20 +220,20 @@ def test_what_was_shifted_is_exported_as_it_is(model: Context, question: list[in
     assert max(abs(a - b) for a, b in zip(here, there, strict=True)) < 2
 
 
-@every_backend
+@with_memory_that_can_be_cut
 def test_a_shift_leaves_forks_alone(model: Context, ids: list[int]) -> None:
     parent = model.new_cache()
+    expected = row(model.prefill(ids, parent))
+    parent.trim(0)
     model.prefill(ids[:-1], parent)
     child = parent.fork()
-    expected = row(model.decode(ids[-1], child))
-    child.trim(len(ids) - 1)
     done = parent.shift(2, 3)
     assert list(parent.tokens) == (ids[:2] + ids[5:-1] if done else ids[:-1])
     assert list(child.tokens) == ids[:-1]
     assert row(model.decode(ids[-1], child)) == expected
 
 
-@only_llama
+@llama_that_can_be_cut
 def test_what_a_fork_shares_stays_where_it_is(model: Context, ids: list[int]) -> None:
     parent = model.new_cache()
     model.prefill(ids[:10], parent)
@@ -231,7 +249,7 @@ def test_what_a_fork_shares_stays_where_it_is(model: Context, ids: list[int]) ->
     assert list(parent.tokens) == ids[:2] + ids[5:9] + ids[11:]
 
 
-@only_llama
+@llama_that_can_be_cut
 def test_a_shift_that_is_aborted_leaves_a_true_ledger(
     model: Context, abort: Abort, ids: list[int]
 ) -> None:
@@ -244,7 +262,7 @@ def test_a_shift_that_is_aborted_leaves_a_true_ledger(
     assert row(model.prefill(ids, cache)) == expected
 
 
-@only_llama
+@every_llama
 def test_a_memory_that_cannot_shift_is_left_as_it_was(loaded: Weights, ids: list[int]) -> None:
     model = loaded.open(replace(OPTIONS, cache_type_k="bf16"), Abort())
     cache = model.new_cache()
@@ -255,14 +273,15 @@ def test_a_memory_that_cannot_shift_is_left_as_it_was(loaded: Weights, ids: list
     model.close()
 
 
-@only_llama
-def test_a_recurrent_memory_never_shifts(model: LlamaModel, ids: list[int]) -> None:
-    memory = LlamaMemory(model.context, sequences=4, cuttable=False, key_type="f16")
-    cache = memory.new_cache()
-    model.prefill(ids, cache)
-    assert not cache.shift(0, 0)
-    assert not cache.shift(2, 3)
-    assert list(cache.tokens) == ids
+@models("recurrent", "hybrid")
+def test_a_recurrent_memory_never_shifts(model: Context, ids: list[int]) -> None:
+    cache, fresh = model.new_cache(), model.new_cache()
+    expected = row(model.prefill(ids, fresh))
+    model.prefill(ids[:-1], cache)
+    for keep, discard in ((0, 0), (2, 3), (0, 4), (9, len(ids) - 10)):
+        assert not cache.shift(keep, discard)
+        assert list(cache.tokens) == ids[:-1]
+    assert row(model.decode(ids[-1], cache)) == expected
 
 
 @every_backend
@@ -314,7 +333,7 @@ def test_an_abort_leaves_a_true_ledger(model: Context, abort: Abort, ids: list[i
     assert row(model.prefill(ids, fresh)) == resumed
 
 
-@only_llama
+@every_llama
 def test_a_batch_that_is_too_large_is_refused(model: Context, ids: list[int]) -> None:
     cache = model.new_cache()
     for tokens in ([], ids * 10):
@@ -327,7 +346,7 @@ def test_a_batch_that_is_too_large_is_refused(model: Context, ids: list[int]) ->
         [model.new_cache() for _ in range(4)]
 
 
-@pytest.mark.parametrize("loaded", ["starter"], indirect=True)
+@models("starter")
 @pytest.mark.parametrize("delay", [0.02, 0.15, 0.4])
 def test_an_abort_in_the_middle_of_a_chunk(loaded: Weights, abort: Abort, delay: float) -> None:
     options = ContextOptions(context_size=2048, threads=1, batch_size=1024, ubatch_size=32)
@@ -362,7 +381,7 @@ def penalised(
     return max(range(len(scores)), key=scores.__getitem__)
 
 
-@only_llama
+@every_llama
 @pytest.mark.parametrize(
     ("repeat", "frequency", "presence", "last_n"),
     [(1.3, 0.0, 0.0, 64), (1.0, 0.4, 0.3, 64), (1.8, 0.1, 0.0, 5), (2.0, 0.0, 0.0, -1)],
