@@ -15,7 +15,7 @@ from pathlib import Path
 from nextok.backends.hub_files import HubFile
 from nextok.backends.hub_layout import Layout
 from nextok.backends.hub_names import is_commit
-from nextok.backends.kept_sums import keep
+from nextok.backends.kept_sums import forget, keep
 from nextok.backends.partial_file import is_whole, write_error
 
 _YES = ("1", "ON", "YES", "TRUE")
@@ -94,6 +94,9 @@ def _adopt(old: Path, blob: Path) -> None:
         return
     except OSError:
         _move(old, blob)
+        forget(old)
+        with suppress(OSError):  # there is more in it
+            old.parent.rmdir()
 
 
 def _name(blob: Path, pointer: Path) -> None:

@@ -32,6 +32,15 @@ def keep(pointer: Path, sha256: str) -> None:
         place.write_text(f"{sha256}\n", encoding="ascii")
 
 
+def forget(pointer: Path) -> None:
+    """The file of this name is gone."""
+    place = kept_place(pointer)
+    if place is not None:
+        with suppress(OSError):
+            place.unlink()
+            place.parent.rmdir()
+
+
 def kept(path: Path) -> str | None:
     """What was written down for a file, by us or by huggingface_hub; None if nothing."""
     place = kept_place(path)
