@@ -30,8 +30,6 @@ def mended(path: Path, descriptor: int, reading: Reading) -> tuple[int, Path]:
         for start, end in reading.good_spans:
             for block in _blocks(descriptor, start, end):
                 draft.write(block)
-            if os.pread(descriptor, 1, end - 1) != b"\n":
-                draft.write(b"\n")  # the last line, whole but for its end
         backup = _back_up(descriptor, path)
         try:
             draft.settle()

@@ -379,6 +379,17 @@ def test_a_file_with_nothing_good_in_it(saved: Path) -> None:
     assert sha256(saved.with_name("sky.jsonl.bak")) == original
 
 
+def test_a_damaged_header_is_replaced(saved: Path) -> None:
+    """By one that says when the file was last written."""
+    lines = saved.read_bytes().splitlines(keepends=True)
+    saved.write_bytes(b"".join([HEADER[5:], *lines[1:]]))
+    os.utime(saved, (CREATED_SECONDS, CREATED_SECONDS))
+    with ChatFile.open(saved) as file:
+        reading = file.read(ignore)
+        assert (reading.records, reading.bad_lines, reading.has_header) == (3, (1,), False)
+    assert saved.read_bytes() == b"".join([HEADER, *lines[1:]])
+
+
 def test_an_empty_file_is_an_empty_chat(saved: Path) -> None:
     saved.write_bytes(b"")
     with ChatFile.open(saved) as file:
@@ -440,19 +451,19 @@ def test_what_is_not_there_or_no_file(path: Path) -> None:
 
 
 def test_a_large_file_is_read_line_by_line(saved: Path) -> None:
-    """30 MB of long lines, then 50,000 bad ones."""
-    line = b'{"type":"message","content":"' + b"x" * 1_000_000 + b'"}\n'
+    """20 MB of long lines, then 5,000 bad ones."""
+    line = b'{"type":"message","content":"' + b"x" * 500_000 + b'"}\n'
     with saved.open("ab") as stream:
-        stream.writelines([line] * 30)
-        stream.write(b"x\n" * 50_000)
+        stream.writelines([line] * 40)
+        stream.write(b"x\n" * 5000)
     tracemalloc.start()
     try:
         reading = read_records(saved, ignore)
-        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
     finally:
         tracemalloc.stop()
-    assert (reading.records, reading.bad_count) == (33, 50_000)
-    assert reading.bad_lines == tuple(range(35, 1035))
+    assert (reading.records, reading.bad_count) == (43, 5000)
+    assert reading.bad_lines == tuple(range(45, 1045))
 
 
 # Killed.

@@ -167,6 +167,15 @@ def test_a_header_that_is_none(store: KvStore, file: Path, header: bytes) -> Non
     assert not file.exists()
 
 
+def test_a_file_under_another_name_is_not_that_key(store: KvStore, file: Path) -> None:
+    content = file.read_bytes()
+    store.put("other", "model", [], b"")
+    (other,) = set(file.parent.iterdir()) - {file}
+    other.write_bytes(content)
+    assert store.peek("other") is None
+    assert not other.exists() and store.peek("chat") is not None
+
+
 def test_another_version(store: KvStore, file: Path) -> None:
     fields = {"key": "chat", "identity": "model", "token_count": 5, "state_bytes": len(STATE)}
     with_header(file, json.dumps(fields).encode(), version=2)
