@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from nextok.backends.draft_file import Draft, is_draft
+from nextok.backends.draft_file import Draft
 from nextok.backends.kv_container import (
     Damaged,
     Head,
@@ -25,12 +25,10 @@ from nextok.backends.kv_container import (
     read_state,
     read_tokens,
 )
-from nextok.backends.shown_text import shown
-from nextok.generation.errors import OutputError
+from nextok.backends.kv_files import KvFiles, remove
 
 __all__ = ["KvEntry", "KvState", "KvStore"]
 
-_SUFFIX = ".kv"
 _Read = TypeVar("_Read")
 
 
@@ -48,19 +46,12 @@ class KvEntry:
     """When it was put or last got, since 1970."""
 
 
-@dataclass(frozen=True)
-class _File:
-    used_nanoseconds: int
-    path: Path
-    size: int
-
-
 class KvStore:
     """A folder of states. Any number of processes may use it at once."""
 
     def __init__(self, folder: Path, *, cap_bytes: int) -> None:
         """folder: made when there is something to keep. cap_bytes: of all entries; 0 keeps none."""
-        self._folder = folder
+        self._files = KvFiles(folder)
         self._cap_bytes = cap_bytes
 
     def put(self, key: str, identity: str, tokens: Sequence[int], state: bytes) -> bool:
@@ -74,10 +65,10 @@ class KvStore:
         size = sum(map(len, pieces))
         if size > self._cap_bytes:
             return False
-        path = self._path(key)
+        path = self._files.path(key)
         try:
             with Draft(path) as draft:
-                self._make_room(size, path)
+                self._files.make_room(size, path, cap_bytes=self._cap_bytes)
                 for piece in pieces:
                     draft.write(piece)
                 draft.settle()
@@ -101,34 +92,27 @@ class KvStore:
     def entries(self) -> list[KvEntry]:
         """All that are sound at first sight; the one used last comes first."""
         found = []
-        for file in sorted(self._files(), key=_age, reverse=True):
+        for file in reversed(self._files.entries()):
             with suppress(OSError, Damaged), _open(file.path, self._cap_bytes) as opened:
                 found.append(_entry(*opened))
         return found
 
     def size_bytes(self) -> int:
         """Bytes of all its files, unfinished ones included."""
-        drafts = [file.size for file in self._files(drafts=True)]
-        return sum(drafts) + sum(file.size for file in self._files())
+        return sum(file.size for file in [*self._files.entries(), *self._files.drafts()])
 
     def remove(self, key: str) -> bool:
         """Whether there was an entry, which now is gone. Raises OutputError if it must stay."""
-        return _remove(self._path(key))
+        return remove(self._files.path(key))
 
     def clear(self) -> None:
         """Remove all entries. Raises OutputError if one must stay."""
-        for file in [*self._files(), *self._files(drafts=True)]:
-            _remove(file.path)
-
-    def _path(self, key: str) -> Path:
-        import hashlib
-
-        name = hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()
-        return self._folder / f"{name[:40]}{_SUFFIX}"
+        for file in [*self._files.entries(), *self._files.drafts()]:
+            remove(file.path)
 
     def _take(self, key: str, read: Callable[[BinaryIO, Head], _Read | None]) -> _Read | None:
         """What `read` makes of the key's file. One that is not ours or damaged is removed."""
-        path = self._path(key)
+        path = self._files.path(key)
         try:
             with _open(path, self._cap_bytes) as (stream, head):
                 if head.header.key != key:
@@ -140,28 +124,6 @@ class KvStore:
         except (OSError, MemoryError):
             pass
         return None
-
-    def _make_room(self, size: int, path: Path) -> None:
-        """For `size` bytes at `path`: what was used longest ago goes."""
-        others = sorted((file for file in self._files() if file.path != path), key=_age)
-        excess = sum(file.size for file in others) + size - self._cap_bytes
-        for file in others:
-            if excess <= 0:
-                return
-            with suppress(FileNotFoundError):
-                file.path.unlink()
-            excess -= file.size
-
-    def _files(self, *, drafts: bool = False) -> list[_File]:
-        """Those with an entry in them, or those that are not finished."""
-        found = []
-        with suppress(OSError), os.scandir(self._folder) as folder:
-            for place in folder:
-                if is_draft(place.name) if drafts else place.name.endswith(_SUFFIX):
-                    with suppress(OSError):
-                        status = place.stat(follow_symlinks=False)
-                        found.append(_File(status.st_mtime_ns, Path(place.path), status.st_size))
-        return found
 
 
 @contextmanager
@@ -203,19 +165,3 @@ def _entry(stream: BinaryIO, head: Head) -> KvEntry:
         size_bytes=status.st_size,
         used_seconds=status.st_mtime,
     )
-
-
-def _age(file: _File) -> tuple[int, Path]:
-    return file.used_nanoseconds, file.path
-
-
-def _remove(path: Path) -> bool:
-    try:
-        path.unlink()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise OutputError(
-            f"{shown(path)} cannot be removed ({error.strerror}): remove it yourself"
-        ) from error
-    return True
