@@ -13,7 +13,7 @@ from nextok.cli.deadlines import deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
-from nextok.cli.loaded import load
+from nextok.cli.loaded import Loader
 from nextok.cli.prompting import read_prompt
 from nextok.cli.settings import ThinkMode
 from nextok.cli.status import Status
@@ -95,14 +95,14 @@ class _Generation:
         self._kept = self._kept_answer(prompt)
         if self._kept is not None:
             resolved = self._kept.resolved
-        loaded = load(
-            resolved,
-            self._abort,
-            self._console,
-            self._status,
-            time.monotonic,
+        loaded = Loader(
+            resolved=resolved,
+            abort=self._abort,
+            console=self._console,
+            status=self._status,
+            clock=time.monotonic,
             around_fetching=self._watcher.excused,
-        )
+        ).load()
         from nextok.cli.oneshot import OneShot
 
         one = OneShot(

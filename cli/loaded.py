@@ -74,81 +74,84 @@ class Loaded:
         )
 
 
-def load(
-    resolved: Resolved,
-    abort: Abort,
-    console: Console,
-    status: Status,
-    clock: Callable[[], float],
-    *,
-    around_fetching: Surroundings,
-    vocabulary_only: bool = False,
-    names_itself: bool = False,
-    wait_for: Callable[[Callable[[], Weights]], Weights] | None = None,
-) -> Loaded:
-    """Find the model, or fetch it, and load it. `wait_for` runs the load itself.
+@dataclass(frozen=True, kw_only=True)
+class Loader:
+    """Finds the model that is meant, or fetches it, and loads it.
 
-    names_itself: whether the caller says which model it is.
-    Raises UsageError, ModelError, HubError, EngineError, Aborted.
+    All methods raise UsageError, ModelError, HubError, EngineError, Aborted.
     """
-    engine = resolved.engine
-    finder = Finder(
-        resolved=resolved, console=console, status=status, abort=abort,
-        around_fetching=around_fetching,
-    )  # fmt: skip
-    path = finder.find(engine.model)
-    if engine.model is None and path is not None and not names_itself:
-        console.note(f"answering with {path.stem}; -m names another model")
-    began = clock()
 
-    def opened() -> Weights:
-        return _open(path, resolved, abort, console, status, vocabulary_only=vocabulary_only)
+    resolved: Resolved
+    abort: Abort
+    console: Console
+    status: Status
+    clock: Callable[[], float]
+    around_fetching: Surroundings
+    vocabulary_only: bool = False
 
-    weights = opened() if wait_for is None else wait_for(opened)
-    done = clock()
-    recommended = recommendations(weights.recommended_sampling, console)
-    resolved = resolved.with_model(names_of(engine.model, path), recommended)
-    engine = resolved.engine
-    return Loaded(
-        weights=weights,
-        resolved=resolved,
-        load_seconds=done - began,
-        at=done,
-        threads=engine.threads or default_threads(),
-        context_limit=context_limit(engine.ctx_size, weights.trained_context),
-    )
+    def load(self) -> Loaded:
+        """All of it, step after step; says which model answers when none was named."""
+        path = self.find()
+        if self.resolved.engine.model is None and path is not None:
+            self.console.note(f"answering with {path.stem}; -m names another model")
+        began = self.clock()
+        return self.settled(path, self.open(path), began)
 
-
-def _open(
-    path: Path | None,
-    resolved: Resolved,
-    abort: Abort,
-    console: Console,
-    status: Status,
-    *,
-    vocabulary_only: bool,
-) -> Weights:
-    engine = resolved.engine
-    options = LoadOptions(mmap=engine.mmap, mlock=engine.mlock, vocabulary_only=vocabulary_only)
-    if engine.gpu_layers is not None:
-        options = replace(options, gpu_layers=engine.gpu_layers)
-    try:
-        weights = open_weights(
-            path,
-            options,
-            abort,
-            seen=SeenFiles(state_folder()),
-            progress=lambda done: status.show(f"loading the model: {done:.0%}"),
-            listener=console.plain if resolved.output.verbose else None,
+    def find(self) -> Path | None:
+        """The model's file; None is the toy."""
+        finder = Finder(
+            resolved=self.resolved,
+            console=self.console,
+            status=self.status,
+            abort=self.abort,
+            around_fetching=self.around_fetching,
         )
-    finally:
-        status.clear()
-    if engine.gpu_layers and not weights.can_offload:
-        console.warning(
-            "this build of the engine has no GPU support: running on the CPU "
-            "(README says how to get a CUDA, Metal or Vulkan build)"
+        return finder.find(self.resolved.engine.model)
+
+    def open(self, path: Path | None) -> Weights:
+        """Load the file. Takes long, and may do so in any thread."""
+        engine, status = self.resolved.engine, self.status
+        try:
+            weights = open_weights(
+                path,
+                self._options(engine),
+                self.abort,
+                seen=SeenFiles(state_folder()),
+                progress=lambda done: status.show(f"loading the model: {done:.0%}"),
+                listener=self.console.plain if self.resolved.output.verbose else None,
+            )
+        finally:
+            status.clear()
+        if engine.gpu_layers and not weights.can_offload:
+            self.console.warning(
+                "this build of the engine has no GPU support: running on the CPU "
+                "(README says how to get a CUDA, Metal or Vulkan build)"
+            )
+        return weights
+
+    def settled(self, path: Path | None, weights: Weights, began: float) -> Loaded:
+        """The settings that hold for the model, its own recommendations among them."""
+        done = self.clock()
+        named = self.resolved.engine.model
+        recommended = recommendations(weights.recommended_sampling, self.console)
+        resolved = self.resolved.with_model(names_of(named, path), recommended)
+        engine = resolved.engine
+        return Loaded(
+            weights=weights,
+            resolved=resolved,
+            load_seconds=done - began,
+            at=done,
+            threads=engine.threads or default_threads(),
+            context_limit=context_limit(engine.ctx_size, weights.trained_context),
         )
-    return weights
+
+    def _options(self, engine: EngineSettings) -> LoadOptions:
+        options = LoadOptions(
+            mmap=engine.mmap, mlock=engine.mlock, vocabulary_only=self.vocabulary_only
+        )
+        if engine.gpu_layers is not None:
+            options = replace(options, gpu_layers=engine.gpu_layers)
+        return options
 
 
 def recommendations(texts: Mapping[str, str], console: Console) -> dict[str, object]:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nextok.cli.invocation import Invocation
-from nextok.cli.loaded import load
+from nextok.cli.loaded import Loader
 from nextok.cli.prompting import PromptTokens, read_prompt
 from nextok.cli.status import Status
 from nextok.cli.stdout import Stdout
@@ -23,15 +23,15 @@ def load_prompt(invocation: Invocation) -> tuple[PromptTokens, Weights]:
     console = invocation.console
     prompt = read_prompt(invocation.resolved.prompt, console)
     abort, status = Abort(), Status(console, time.monotonic)
-    loaded = load(
-        invocation.resolved,
-        abort,
-        console,
-        status,
-        time.monotonic,
+    loaded = Loader(
+        resolved=invocation.resolved,
+        abort=abort,
+        console=console,
+        status=status,
+        clock=time.monotonic,
         around_fetching=lambda: watching(abort, status),
         vocabulary_only=True,
-    )
+    ).load()
     return prompt.tokens(loaded.weights, console), loaded.weights
 
 

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nextok.cli.deadlines import Deadlines
+from nextok.cli.deadlines import Alarm, Deadlines
 from nextok.cli.ending import leave
 from nextok.generation.abort import Abort
 from nextok.generation.finish import FinishReason
@@ -73,14 +73,10 @@ class Watcher:
         self._handlers: dict[signal.Signals, Any] = {}
         """What the signals did before."""
         self._abort = abort
-        self._deadlines = deadlines
-        self._started = started
+        self._alarm = Alarm(deadlines, started=started, clock=clock)
         self._clock = clock
         self._output = output
         self._last_words = last_words
-        self._engine_since: float | None = None
-        self._is_excused = False
-        self._has_token = False
         self._is_loaded = False
         self._ends_at: float | None = None
         self._ours, self._wakeup = os.pipe()  # a socket pair would take 4 ms to import
@@ -100,7 +96,8 @@ class Watcher:
 
     def stop(self) -> None:
         """The answer is out: nothing can end it any more."""
-        self._deadlines, self._ends_at = Deadlines(), None
+        self._alarm.switch_off()
+        self._ends_at = None
         signal.set_wakeup_fd(-1)
         os.write(self._wakeup, _STOP)
         self._thread.join()
@@ -112,19 +109,16 @@ class Watcher:
 
     def came_back(self) -> None:
         """The main thread has seen the abort and only writes its last bytes."""
-        if self._abort.reason is not None:
+        if self._ends_at is not None:
             self._ends_at = self._clock() + FAREWELL
 
     @contextlib.contextmanager
     def excused(self) -> Iterator[None]:
         """Time that no deadline counts: a download's."""
-        began = self._clock()
-        self._is_excused = True
         try:
-            yield
+            with self._alarm.excused():
+                yield
         finally:
-            self._started += self._clock() - began
-            self._is_excused = False
             os.write(self._wakeup, _LOOK_AGAIN)
 
     def watched(self, events: Iterator[Event]) -> Iterator[Event]:
@@ -133,12 +127,12 @@ class Watcher:
 
         self._is_loaded = True
         while True:
-            self._engine_since = self._clock()
+            self._alarm.engine_since = self._clock()
             event = next(events, None)
-            self._engine_since = None
+            self._alarm.engine_since = None
             if event is None:
                 return
-            self._has_token = self._has_token or isinstance(event, Token)
+            self._alarm.has_token = self._alarm.has_token or isinstance(event, Token)
             yield event
 
     @property
@@ -198,29 +192,15 @@ class Watcher:
         now = self._clock()
         if self._ends_at is not None and now >= self._ends_at:
             self._end()
-        for at, reason in self._due():
+        for at, reason in self._alarm.due():
             if now >= at:
                 self._trip(reason)
 
-    def _due(self) -> Iterator[tuple[float, FinishReason]]:
-        """When which deadline ends it, as things stand."""
-        if self._abort.reason is not None or self._is_excused:
-            return
-        limits, since = self._deadlines, self._engine_since
-        if limits.total is not None:
-            yield self._started + limits.total, FinishReason.TIMEOUT
-        if limits.first_token is not None and not self._has_token:
-            yield self._started + limits.first_token, FinishReason.TIMEOUT
-        if limits.stall is not None and since is not None:
-            yield since + limits.stall, FinishReason.STALLED
-
     def _patience(self) -> float | None:
         """Milliseconds until the clock must be looked at again; None for ever."""
-        times = [at for at, _ in self._due()]
+        times = [] if self._abort.reason is not None else [*self._alarm.looks()]
         if self._ends_at is not None:
             times.append(self._ends_at)
-        if self._deadlines.stall is not None:  # the engine may start without waking us
-            times.append(self._clock() + self._deadlines.stall / 4)
         return max(0.0, (min(times) - self._clock()) * 1000 + 1) if times else None
 
     def _end(self) -> None:

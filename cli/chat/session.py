@@ -18,7 +18,7 @@ from nextok.cli.chat.reply import Spoken, Stage, speak
 from nextok.cli.chat.room import Room
 from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
-from nextok.cli.loaded import load
+from nextok.cli.loaded import Loader
 from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
 from nextok.cli.watcher import Watcher
 from nextok.generation.conversation import Conversation
@@ -95,16 +95,17 @@ class Session:
             resolved = resolved.with_set({"model": reference})
         stage = self.stage
         stage.abort.rearm()
-        loaded = load(
-            resolved,
-            stage.abort,
-            self._console,
-            self.status,
-            stage.clock,
+        loader = Loader(
+            resolved=resolved,
+            abort=stage.abort,
+            console=self._console,
+            status=self.status,
+            clock=stage.clock,
             around_fetching=self._attended,
-            names_itself=self.stage.keyboard is not None,
-            wait_for=self._abandonable,
         )
+        path, began = loader.find(), stage.clock()
+        weights = self._abandonable(lambda: loader.open(path))
+        loaded = loader.settled(path, weights, began)
         engine = self._abandonable(lambda: Engine(loaded, stage.abort, self._console))
         self.unload()
         self.engine, self.resolved = engine, loaded.resolved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -159,15 +160,21 @@ def pulled(hub: Any, ask: Ask, emoji_gguf: Path) -> Any:
     return hub
 
 
+_WAITING = re.compile(
+    r"(?:\r\x1b\[2K\x1b\[2m(?:loading the model|reading the prompt)[^\r]*)+\r\x1b\[2K"
+)
+"""The line that says what takes so long: it comes on a busy machine, and is taken away."""
+
+
 class Terminal(pexpect.spawn):  # type: ignore[type-arg]
     """nextok in a pseudo-terminal, its output as bytes."""
 
     def rest(self) -> str:
-        """Everything up to the end of the process."""
+        """Everything up to the end of the process, but what is said while one waits."""
         self.expect(pexpect.EOF)
         self.close()
         assert isinstance(self.before, bytes)
-        return self.before.decode()
+        return _WAITING.sub("", self.before.decode())
 
     def lines(self) -> list[str]:
         """What is left of that on the screen."""
