@@ -11,7 +11,7 @@ from nextok.backends.chat_folder import ChatFolder, ChatInfo
 from nextok.cli.answer import json_text
 from nextok.cli.chat.command import chat_folder, kv_store
 from nextok.cli.chat.export import exported
-from nextok.cli.chat.session import state_key
+from nextok.cli.chat.keeping import state_key
 from nextok.cli.columns import Column, print_columns
 from nextok.cli.exit_codes import ANSWERED, FAILED
 from nextok.cli.invocation import Invocation

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nextok.cli.chat.command import taken_up
+from nextok.cli.chat.keeping import model_of
 from nextok.cli.chat.rendering import Rendering
+from nextok.cli.chat.reply import figures
 from nextok.cli.chat.room import Room
-from nextok.cli.chat.session import figures, model_of
 from nextok.cli.console import Console
 from nextok.cli.invocation import Invocation
 from nextok.cli.prompting import Prompt, PromptTokens

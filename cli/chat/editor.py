@@ -15,6 +15,7 @@ from typing import Protocol
 
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.message import Message
+from nextok.cli.chat.reply_mode import QuietKeys
 
 _KNOWS_NO_CODES = ("", "dumb", "unknown")
 """Values of TERM."""
@@ -60,6 +61,8 @@ class Options:
     clock: Callable[[], float]
     note: Callable[[str], None]
     environ: Mapping[str, str]
+    quiet: QuietKeys
+    """Knows the terminal's modes for other programs."""
 
 
 class LineEditor(Protocol):
@@ -84,11 +87,13 @@ class Editor:
         note: Callable[[str], None],
         keyboard: int = 0,
         environ: Mapping[str, str] = os.environ,
+        quiet: QuietKeys | None = None,
     ) -> None:
         """history: the file that keeps what was sent; None keeps nothing. complete: gets the text
         before the cursor. bottom_line: asked at every drawing. output, keyboard: descriptors of
         the terminal that shows the prompt and of the one that is typed on. clock: seconds. note:
-        writes one line on the terminal."""
+        writes one line on the terminal. quiet: those that are on around `read`, so that other
+        programs (the user's editor, the shell after Ctrl-Z) find the modes from before them."""
         self.quoted = False
         """Whether the last message is no command, whatever it looks like: see `Message`."""
         self._history = InputHistory(history)
@@ -102,6 +107,7 @@ class Editor:
             clock=clock,
             note=note,
             environ=environ,
+            quiet=quiet or QuietKeys(keyboard),
         )
 
     def prepare(self) -> None:

@@ -53,6 +53,8 @@ class Engine:
         self.weights = loaded.weights
         self.rendering = Rendering(loaded.weights, loaded.resolved.prompt, console)
         self._abort = abort
+        self._slid = False
+        """Whether the cache may hold what no reading of its tokens would give."""
         self._model = self.weights.open(self._options, abort)
         self.cache = self._model.new_cache()
         warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
@@ -73,6 +75,7 @@ class Engine:
         """Make one reply. Only what the cache does not hold is read."""
         model: Model = self._model
         if request.keep is not None:
+            self._slid = True
             slide_to(self.cache, request.tokens.ids)
             model = Sliding(model, keep=request.keep)
         sampler = self.weights.sampler(
@@ -118,8 +121,8 @@ class Engine:
         return len(self.cache.tokens)
 
     def keep(self, store: KvStore, key: str) -> None:
-        """Keep the state of the conversation, if it is worth it."""
-        if len(self.cache.tokens) >= _WORTH_KEEPING:
+        """Keep the state of the conversation, if it is worth it and what a fresh one would be."""
+        if not self._slid and len(self.cache.tokens) >= _WORTH_KEEPING:
             store.put(key, self._identity, self.cache.tokens, self.cache.export())
 
     def close(self) -> None:

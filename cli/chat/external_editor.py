@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from nextok.generation.errors import UsageError
+
 _OTHERWISE = ("editor", "nano", "vi")
 
 
@@ -27,7 +29,7 @@ class ExternalEditor:
     async def edited(self, text: str) -> str:
         """The text as it was saved, without the line end that editors add.
 
-        OSError if there is no such program. The text stays if the editor says that it failed.
+        UsageError if it does not start. The text stays if the editor says that it failed.
         """
         with tempfile.TemporaryDirectory(prefix="nextok-") as folder:
             file = Path(folder) / "message.md"
@@ -43,9 +45,14 @@ class ExternalEditor:
                 self._process.terminate()
 
     async def _run(self, *words: str) -> int:
-        self._process = await asyncio.create_subprocess_exec(
-            *words, stdin=self._keyboard, stdout=self._output, stderr=self._output
-        )
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *words, stdin=self._keyboard, stdout=self._output, stderr=self._output
+            )
+        except OSError as error:
+            raise UsageError(
+                f"the editor {words[0]} does not start: {error.strerror}; set EDITOR to another"
+            ) from error
         try:
             return await self._process.wait()
         finally:
@@ -53,7 +60,7 @@ class ExternalEditor:
 
 
 def command(environ: Mapping[str, str]) -> list[str]:
-    """The editor's words. OSError if none is named and none is there."""
+    """The editor's words. UsageError if none is named and none is there."""
     named = environ.get("VISUAL") or environ.get("EDITOR")
     if named:
         with contextlib.suppress(ValueError):  # an unclosed quote: take it as one word
@@ -62,4 +69,4 @@ def command(environ: Mapping[str, str]) -> list[str]:
     for name in _OTHERWISE:
         if shutil.which(name, path=environ.get("PATH", os.defpath)):
             return [name]
-    raise OSError(0, "there is no editor: set EDITOR to one")
+    raise UsageError("there is no editor: set EDITOR to one")

@@ -22,11 +22,11 @@ from nextok.cli.chat.command import chat_folder, make_session
 from nextok.cli.chat.completion import Completion
 from nextok.cli.chat.desk import Desk, TurnMaker
 from nextok.cli.chat.editor import Editor, Left, Terminated
+from nextok.cli.chat.keeping import model_of
 from nextok.cli.chat.markdown_plain import PlainStream
 from nextok.cli.chat.markdown_stream import MarkdownStream
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
-from nextok.cli.chat.session import model_of
 from nextok.cli.chat.slash_settings import take_up_settings
 from nextok.cli.chat.view import ReplyView, Stream
 from nextok.cli.console import knows_codes, use_color, visible

@@ -16,6 +16,7 @@ from nextok.generation.errors import OutputError
 
 if TYPE_CHECKING:
     from nextok.backends.chat_folder import ChatFolder
+    from nextok.cli.invocation import Invocation
     from nextok.generation.conversation import Conversation
 
 _MOST_NAMED = 5
@@ -100,3 +101,14 @@ class Keeping:
         if self._file is not None:
             self._file.close()
         self._file = None
+
+
+def model_of(conversation: Conversation, invocation: Invocation) -> str | None:
+    """The model a saved chat was with, unless one was asked for now."""
+    asked = invocation.resolved.origin("model") == "flag"
+    return None if asked else conversation.model
+
+
+def state_key(chat: str) -> str:
+    """What the KV state of a chat is kept under."""
+    return f"chat-{chat}"

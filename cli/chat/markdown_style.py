@@ -6,7 +6,7 @@ are readable on dark and on light backgrounds alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 Style: TypeAlias = str
@@ -56,11 +56,18 @@ class Theme:
     emphasis: Style = "3"
     struck: Style = "9"
     code: Style = "36"
+    code_mark: str = ""
+    """What stands on both sides of code in a line."""
+    code_indent: str = "  "
     link: Style = "4"
     faint: Style = "2"
-    marker: Style = "35"
+    marker: Style = "1"
     table_header: Style = "1"
     glyphs: Glyphs = Glyphs()
+
+    def colorless(self) -> Theme:
+        """The same where no style is shown: what would be lost then keeps its markers."""
+        return replace(self, code_mark="`")
 
 
 DEFAULT_THEME = Theme()

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer, json_text
 from nextok.cli.chat.command import make_session
-from nextok.cli.chat.session import Session, model_of
+from nextok.cli.chat.keeping import model_of
+from nextok.cli.chat.session import Session
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation

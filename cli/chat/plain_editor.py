@@ -19,10 +19,13 @@ from nextok.cli.chat.editor import Left, Options, Terminated
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
 from nextok.cli.chat.prompt_signals import ENDING, hear, hold, kept_signals, not_ignored
+from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.console import visible
 
 _MARK, _CONTINUED = "> ", ". "
 _END_OF_INPUT = "\x04"
+_ITS_TRACE = "\x00"
+"""What is left of Ctrl-D when the terminal changes its mode before it is read."""
 _MOST_ENDS = 16
 """Ends of input in a row, with text before them: a terminal that has gone sends no other."""
 
@@ -40,7 +43,8 @@ class PlainEditor:
 
     def read(self, *, default: str, quiet_until: float) -> Message:
         self._interrupts = Interrupts(self._options.clock, quiet_until)
-        with kept_signals(), _line_editing(self._options.keyboard), _signal_pipe() as signals:
+        keyboard, quiet = self._options.keyboard, self._options.quiet
+        with kept_signals(), quiet, _line_editing(keyboard, quiet), _signal_pipe() as signals:
             text = default
             self._write(_MARK + visible(default))
             while True:
@@ -88,12 +92,14 @@ class PlainEditor:
             data = os.read(self._options.keyboard, 1 << 16)
         except OSError:  # the terminal has gone
             raise Left from None
-        return self._decoder.decode(data) if data else _END_OF_INPUT
+        typed = self._decoder.decode(data) if data else _END_OF_INPUT
+        return typed.replace(_ITS_TRACE, _END_OF_INPUT)
 
     def _signalled(self, numbers: bytes, *, empty: bool) -> bool:
         """Whether the prompt is to begin anew."""
         for number in numbers:
             if number in ENDING:
+                self._write("\n")
                 raise Terminated(number)
         if signal.SIGINT not in numbers:
             return False
@@ -121,18 +127,18 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 @contextlib.contextmanager
-def _line_editing(descriptor: int) -> Iterator[None]:
-    """The kernel edits lines and shows them, whatever mode the terminal was in."""
-    before = termios.tcgetattr(descriptor)
-    modes = [*before[:6], list(before[6])]
+def _line_editing(descriptor: int, quiet: QuietKeys) -> Iterator[None]:
+    """The kernel edits lines and shows them, and Ctrl-C throws the line away."""
+    quiet.restore()
+    modes = termios.tcgetattr(descriptor)
     modes[0] |= termios.ICRNL
     modes[3] |= termios.ICANON | termios.ECHO | termios.ECHOE | termios.ISIG
+    modes[3] &= ~termios.NOFLSH
     termios.tcsetattr(descriptor, termios.TCSANOW, modes)
     try:
         yield
     finally:
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        quiet.apply()
 
 
 @contextlib.contextmanager

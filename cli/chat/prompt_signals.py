@@ -18,7 +18,7 @@ def kept_signals() -> Iterator[None]:
     """Whatever is done to handlers inside is undone at the end. The signals wait, but for the time
     between `hear` and `hold`."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, TAKEN)
-    handlers = {number: signal.getsignal(number) for number in TAKEN}
+    handlers = {number: signal.getsignal(number) for number in (*TAKEN, signal.SIGWINCH)}
     wakeup = signal.set_wakeup_fd(-1)
     try:
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,3 +118,25 @@ class _Guarded:
             tell()
         except ReaderGone:
             self._abort.trip(FinishReason.DISCONNECTED)
+
+
+COMPLETE = (FinishReason.EOS, FinishReason.STOP, FinishReason.LENGTH)
+"""A reply that ended so is one even when it has no words."""
+
+
+def figures(outcome: Outcome, raw: str) -> Mapping[str, object]:
+    """What is kept of a reply beside its words."""
+    finish, timings = outcome.finish, outcome.finish.timings
+    found: dict[str, object] = {
+        "prompt_tokens": finish.prompt_tokens,
+        "cached_tokens": finish.cached_tokens,
+        "completion_tokens": finish.completion_tokens,
+        "prefill_s": round(timings.prefill_seconds, 4),
+    }
+    if timings.ttft_seconds is not None:
+        found["ttft_s"] = round(timings.ttft_seconds, 4)
+    if timings.decode_tokens_per_second is not None:
+        found["decode_tps"] = round(timings.decode_tokens_per_second, 2)
+    if finish.reason not in COMPLETE[:2] and raw != outcome.text:
+        found["raw"] = raw  # to go on from, if it is continued
+    return found

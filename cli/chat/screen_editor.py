@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from prompt_toolkit.application import Application, in_terminal
@@ -32,6 +32,7 @@ from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.keys import key_bindings
 from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
 from nextok.cli.chat.prompt_signals import ENDING, hear, hold, kept_signals, not_ignored
+from nextok.generation.errors import UsageError
 
 
 class ScreenEditor:
@@ -50,6 +51,7 @@ class ScreenEditor:
             completer=SuggestionCompleter(options.complete),
             multiline=True,
         )
+        self._buffer.on_text_changed += self._notice_empty
         self._application: Application[Message] = Application(
             layout=editor_layout(self._buffer, options.bottom_line),
             key_bindings=key_bindings(self._buffer, self),
@@ -72,12 +74,14 @@ class ScreenEditor:
         self._interrupts = Interrupts(self._options.clock, quiet_until)
         self._ended = None
         try:
-            with kept_signals():
+            with kept_signals(), self._options.quiet:
                 message = asyncio.run(self._run(default))
         except EOFError:
             raise Left from None
-        except OSError as error:  # the terminal has gone
-            raise self._ended or Terminated(signal.SIGHUP) from error
+        except OSError:
+            if os.isatty(self._options.output):
+                raise
+            raise self._ended or Terminated(signal.SIGHUP) from None
         if self._ended is not None:
             raise self._ended
         return message
@@ -90,7 +94,7 @@ class ScreenEditor:
             buffer.complete_state = None  # it has been chosen, not sent
             return
         typed = not (self._begins_untyped and self._is_fresh())
-        message = entered(text, typed=typed, untouched=text == self._untouched)
+        message = entered(_whole(text), typed=typed, untouched=text == self._untouched)
         if message is not None:
             self._finish(message)
             return
@@ -159,6 +163,10 @@ class ScreenEditor:
         self._buffer.document = Document(text)
         self._untouched, self._begins_untyped = text, bool(text)
 
+    def _notice_empty(self, buffer: Buffer) -> None:
+        if not buffer.text:
+            self._begins_untyped = False
+
     def _is_fresh(self) -> bool:
         """Whether the text is no recalled one: the buffer has it behind all that are."""
         return self._buffer.working_index == len(self._history.entries())
@@ -196,33 +204,39 @@ class ScreenEditor:
         self._application.invalidate()
 
     async def _suspend(self) -> None:
-        with self._stops_as_usual():
-            async with in_terminal():
-                os.kill(0, signal.SIGTSTP)  # what was started with us stops too
+        async with self._given_away():
+            os.kill(0, signal.SIGTSTP)  # what was started with us stops too
 
     async def _edit_elsewhere(self) -> None:
         text = self._buffer.text
         try:
-            with self._stops_as_usual():
-                async with in_terminal():
-                    text = await self._elsewhere.edited(text)
-        except OSError as error:
-            self._note(f"the editor cannot be used: {error.strerror}")
+            async with self._given_away():
+                text = await self._elsewhere.edited(text)
+        except UsageError as error:
+            self._note(str(error))
         finally:
             self._is_elsewhere = False
         if text != self._buffer.text:
             self._put(text)
 
-    @contextlib.contextmanager
-    def _stops_as_usual(self) -> Iterator[None]:
-        """Ctrl-Z is for the kernel: we, or we and another program, stop at once."""
+    @contextlib.asynccontextmanager
+    async def _given_away(self) -> AsyncIterator[None]:
+        """The terminal is another program's: our drawing is gone, the modes are as at the start,
+        and Ctrl-Z is the kernel's again, so that we stop together with the other one."""
         loop = asyncio.get_running_loop()
         was_heard = loop.remove_signal_handler(signal.SIGTSTP)
         try:
-            yield
+            async with in_terminal():
+                self._options.quiet.restore()
+                yield
         finally:
             if was_heard:
                 loop.add_signal_handler(signal.SIGTSTP, self._signalled, signal.SIGTSTP)
+
+
+def _whole(text: str) -> str:
+    """The text with bytes that are no characters replaced: keys come with them escaped."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class _Recalled(History):

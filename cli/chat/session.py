@@ -6,42 +6,28 @@ screens.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from nextok.cli.abandonable import abandonable
 from nextok.cli.chat.engine import Engine, Request
+from nextok.cli.chat.keeping import state_key
+from nextok.cli.chat.loading import Loading
 from nextok.cli.chat.rendering import Begun
-from nextok.cli.chat.reply import Spoken, Stage, speak
+from nextok.cli.chat.reply import COMPLETE, Spoken, Stage, figures, speak
 from nextok.cli.chat.room import Room
-from nextok.cli.deadlines import Deadlines
-from nextok.cli.ending import leave
-from nextok.cli.loaded import Loader
 from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
-from nextok.cli.watcher import Watcher
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
-from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
     from nextok.backends.kv_store import KvStore
     from nextok.cli.answer import Answer
     from nextok.cli.chat.keeping import Keeping
     from nextok.cli.console import Console
-    from nextok.cli.invocation import Invocation
     from nextok.cli.report import Outcome
     from nextok.cli.resolution import Resolved
     from nextok.cli.status import Status
-
-    class Closable(Protocol):
-        """What holds memory until it is closed."""
-
-        def close(self) -> None: ...
-
-
-Closing = TypeVar("Closing", bound="Closable")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +65,7 @@ class Session:
         """The last reply's id and tokens, to go on from."""
         self._store = store
         self._console = console
+        self._loading = Loading(stage, console, status)
         self.status = status
         self.stage = stage
 
@@ -93,51 +80,13 @@ class Session:
         resolved = self.resolved
         if reference is not None:
             resolved = resolved.with_set({"model": reference})
-        stage = self.stage
-        stage.abort.rearm()
-        loader = Loader(
-            resolved=resolved,
-            abort=stage.abort,
-            console=self._console,
-            status=self.status,
-            clock=stage.clock,
-            around_fetching=self._attended,
-        )
-        path, began = loader.find(), stage.clock()
-        weights = self._abandonable(lambda: loader.open(path))
-        loaded = loader.settled(path, weights, began)
-        engine = self._abandonable(lambda: Engine(loaded, stage.abort, self._console))
+        engine = self._loading.engine(resolved)
         self.unload()
-        self.engine, self.resolved = engine, loaded.resolved
+        self.engine, self.resolved = engine, engine.loaded.resolved
         if self.conversation.model != engine.reference:
             self.conversation.set_model(engine.reference)
         self._restore()
         return engine
-
-    def _abandonable(self, work: Callable[[], Closing]) -> Closing:
-        with self._attended():
-            return abandonable(work, self.stage.abort, lambda late: late.close())
-
-    @contextlib.contextmanager
-    def _attended(self) -> Iterator[None]:
-        """An interrupt ends what goes on, or the process if nobody sits there."""
-        stage = self.stage
-        watcher = Watcher(
-            stage.abort,
-            Deadlines(),
-            started=stage.clock(),
-            clock=stage.clock,
-            last_words=stage.last_words,
-            keyboard=stage.keyboard,
-        )
-        watcher.start()
-        try:
-            yield
-        finally:
-            watcher.stop()
-            self.status.clear()
-            if watcher.signal_number:
-                leave(FinishReason.INTERRUPTED, watcher.signal_number)
 
     def open(self, name: str | None) -> None:
         """Put this chat away and take up another one, or begin anew with the same model.
@@ -223,7 +172,7 @@ class Session:
             self._take_back(otherwise)
             raise
         outcome = spoken.outcome
-        kept = bool(outcome.text or outcome.reasoning) or outcome.finish.reason in _COMPLETE
+        kept = bool(outcome.text or outcome.reasoning) or outcome.finish.reason in COMPLETE
         if kept:
             self.conversation.reply(
                 outcome.text,
@@ -278,36 +227,3 @@ class Session:
         """The chat is over."""
         self.unload()
         self.keeping.close()
-
-
-_COMPLETE = (FinishReason.EOS, FinishReason.STOP, FinishReason.LENGTH)
-"""A reply that ended so is one even when it has no words."""
-
-
-def model_of(conversation: Conversation, invocation: Invocation) -> str | None:
-    """The model a saved chat was with, unless one was asked for now."""
-    asked = invocation.resolved.origin("model") == "flag"
-    return None if asked else conversation.model
-
-
-def state_key(chat: str) -> str:
-    """What the KV state of a chat is kept under."""
-    return f"chat-{chat}"
-
-
-def figures(outcome: Outcome, raw: str) -> Mapping[str, object]:
-    """What is kept of a reply beside its words."""
-    finish, timings = outcome.finish, outcome.finish.timings
-    found: dict[str, object] = {
-        "prompt_tokens": finish.prompt_tokens,
-        "cached_tokens": finish.cached_tokens,
-        "completion_tokens": finish.completion_tokens,
-        "prefill_s": round(timings.prefill_seconds, 4),
-    }
-    if timings.ttft_seconds is not None:
-        found["ttft_s"] = round(timings.ttft_seconds, 4)
-    if timings.decode_tokens_per_second is not None:
-        found["decode_tps"] = round(timings.decode_tokens_per_second, 2)
-    if finish.reason not in _COMPLETE[:2] and raw != outcome.text:
-        found["raw"] = raw  # to go on from, if it is continued
-    return found

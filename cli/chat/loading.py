@@ -1,0 +1,81 @@
+"""Loads the model of a chat so that an interrupt is obeyed within moments, wherever it is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from nextok.cli.abandonable import abandonable
+from nextok.cli.chat.engine import Engine
+from nextok.cli.deadlines import Deadlines
+from nextok.cli.ending import leave
+from nextok.cli.loaded import Loader
+from nextok.cli.watcher import Watcher
+from nextok.generation.finish import FinishReason
+
+if TYPE_CHECKING:
+    from nextok.cli.chat.reply import Stage
+    from nextok.cli.console import Console
+    from nextok.cli.resolution import Resolved
+    from nextok.cli.status import Status
+
+
+class Closable(Protocol):
+    """What holds memory until it is closed."""
+
+    def close(self) -> None: ...
+
+
+Held = TypeVar("Held", bound=Closable)
+
+
+class Loading:
+    """Loads, as often as it is asked to."""
+
+    def __init__(self, stage: Stage, console: Console, status: Status) -> None:
+        self._stage = stage
+        self._console = console
+        self._status = status
+
+    def engine(self, resolved: Resolved) -> Engine:
+        """A model at work. Aborted when it was interrupted; raises like a Loader."""
+        stage = self._stage
+        stage.abort.rearm()
+        loader = Loader(
+            resolved=resolved,
+            abort=stage.abort,
+            console=self._console,
+            status=self._status,
+            clock=stage.clock,
+            around_fetching=self._attended,
+        )
+        path, began = loader.find(), stage.clock()
+        weights = self._abandonable(lambda: loader.open(path))
+        loaded = loader.settled(path, weights, began)
+        return self._abandonable(lambda: Engine(loaded, stage.abort, self._console))
+
+    def _abandonable(self, work: Callable[[], Held]) -> Held:
+        with self._attended():
+            return abandonable(work, self._stage.abort, lambda late: late.close())
+
+    @contextlib.contextmanager
+    def _attended(self) -> Iterator[None]:
+        """An interrupt ends what goes on, or the process if nobody sits there."""
+        stage = self._stage
+        watcher = Watcher(
+            stage.abort,
+            Deadlines(),
+            started=stage.clock(),
+            clock=stage.clock,
+            last_words=stage.last_words,
+            keyboard=stage.keyboard,
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            watcher.stop()
+            self._status.clear()
+            if watcher.signal_number:
+                leave(FinishReason.INTERRUPTED, watcher.signal_number)
