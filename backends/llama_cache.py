@@ -92,7 +92,7 @@ class LlamaCache:
         In the layers with a window the engine gives the cells of what has left it to others, and
         an exported state is without them.
         """
-        first = self._llama.llama_memory_seq_pos_min(self._memory.handle, self.sequence)
+        first = int(self._llama.llama_memory_seq_pos_min(self._memory.handle, self.sequence))
         return 0 <= first <= max(0, position)
 
     def shift(self, keep: int, discard: int) -> bool:
