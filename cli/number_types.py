@@ -106,4 +106,6 @@ class Size:
         return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
     def accept(self, value: object) -> object:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
         return self.parse(text_of(value))

@@ -169,12 +169,13 @@ _WAITING = re.compile(
 class Terminal(pexpect.spawn):  # type: ignore[type-arg]
     """nextok in a pseudo-terminal, its output as bytes."""
 
-    def rest(self) -> str:
-        """Everything up to the end of the process, but what is said while one waits."""
+    def rest(self, *, waiting: bool = False) -> str:
+        """Everything up to the end of the process; without `waiting`, not what fills a wait."""
         self.expect(pexpect.EOF)
         self.close()
         assert isinstance(self.before, bytes)
-        return _WAITING.sub("", self.before.decode())
+        output = self.before.decode()
+        return output if waiting else _WAITING.sub("", output)
 
     def lines(self) -> list[str]:
         """What is left of that on the screen."""

@@ -37,7 +37,13 @@ def imported(*arguments: str) -> set[str]:
 @pytest.mark.parametrize(
     ("argv", "terminal", "routed"),
     [
-        ([], True, ["--help"]),
+        ([], True, ["chat"]),
+        (["-m", "x", "--no-markdown"], True, ["chat", "-m", "x", "--no-markdown"]),
+        (["-m", "x"], False, ["generate", "-m", "x"]),
+        (["--temp", "hot"], True, ["generate", "--temp", "hot"]),
+        (["--json"], True, ["generate", "--json"]),
+        (["-f", "x"], True, ["generate", "-f", "x"]),
+        (["-m", "x", "--help"], True, ["generate", "-m", "x", "--help"]),
         ([], False, ["generate"]),
         (["show", "x"], True, ["show", "x"]),
         (["gen", "x"], True, ["gen", "x"]),

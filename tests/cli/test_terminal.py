@@ -141,7 +141,7 @@ def test_a_long_prefill_says_how_far_it_is(
     prompt.write_text("The quick brown fox jumps over the lazy dog and runs away. " * 100)
     batch = ("-b", "64", "-ub", "64")
     child = terminal("-m", str(starter_gguf), *batch, "-f", str(prompt), "-n", "1", "--temp", "0")
-    output = child.rest()
+    output = child.rest(waiting=True)
     assert re.search(r"reading the prompt: \d+ of \d+ tokens", output)
     lines = child.on_screen(output)
     assert not any("reading the prompt" in line for line in lines)
@@ -168,11 +168,3 @@ def test_a_piped_answer_of_a_terminal_session_stays_exact(emoji_gguf: Path, tmp_
     command = ["/bin/sh", "-c", f"{NEXTOK} -t 1 -m {emoji_gguf} hi > {answer}"]
     assert pexpect.run(shlex.join(command), timeout=HANG) == b""
     assert answer.read_bytes() == "Hi 😀 bye\n".encode()
-
-
-def test_bare_nextok_prints_the_help(terminal: Terminal) -> None:
-    child = terminal(dimensions=(50, 80))
-    output = child.rest()
-    assert child.exitstatus == 0
-    assert "Usage" in output
-    assert "generate" in output
