@@ -11,7 +11,6 @@ from nextok.cli.chat.engine import Engine
 from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
 from nextok.cli.loaded import Loader
-from nextok.cli.watcher import Watcher
 from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
@@ -62,15 +61,7 @@ class Loading:
     @contextlib.contextmanager
     def _attended(self) -> Iterator[None]:
         """An interrupt ends what goes on, or the process if nobody sits there."""
-        stage = self._stage
-        watcher = Watcher(
-            stage.abort,
-            Deadlines(),
-            started=stage.clock(),
-            clock=stage.clock,
-            last_words=stage.last_words,
-            keyboard=stage.keyboard,
-        )
+        watcher = self._stage.watcher(Deadlines())
         watcher.start()
         try:
             yield

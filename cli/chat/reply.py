@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nextok.cli.deadlines import deadlines
+from nextok.cli.deadlines import Deadlines, deadlines
 from nextok.cli.delivery import Delivery
 from nextok.cli.stdout import ReaderGone
 from nextok.cli.watcher import Keyboard, Watcher
@@ -45,6 +45,17 @@ class Stage:
     keyboard: Keyboard | None
     last_words: Callable[[FinishReason], None]
 
+    def watcher(self, limits: Deadlines) -> Watcher:
+        """One that watches from now on; it is not started."""
+        return Watcher(
+            self.abort,
+            limits,
+            started=self.clock(),
+            clock=self.clock,
+            last_words=self.last_words,
+            keyboard=self.keyboard,
+        )
+
 
 def speak(
     stage: Stage,
@@ -58,14 +69,7 @@ def speak(
     began = stage.clock()
     guarded = [_Guarded(answer, stage.abort) for answer in answers]
     delivery = Delivery(guarded, lambda: stage.clock() - began)
-    watcher = Watcher(
-        stage.abort,
-        deadlines(stops),
-        started=began,
-        clock=stage.clock,
-        last_words=stage.last_words,
-        keyboard=stage.keyboard,
-    )
+    watcher = stage.watcher(deadlines(stops))
     raw: list[str] = []
     ids: list[int] = []
     watcher.start()
