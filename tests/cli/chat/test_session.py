@@ -109,12 +109,17 @@ def test_a_turn_reads_only_what_is_new(chat: Chat, starter_gguf: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["starter_gguf", "recurrent_gguf", "hybrid_gguf", "sliding_gguf"])
 def test_any_turn_is_that_of_a_fresh_process(
-    chat: Chat, starter_gguf: Path, seed: int
+    chat: Chat, request: pytest.FixtureRequest, kind: str, seed: int
 ) -> None:
-    """Whatever went before: other replies, undone ones, edits, interrupts, failures, branches."""
+    """Whatever went before: other replies, undone ones, edits, interrupts, failures, branches.
+
+    Also where the memory is a state that cannot be cut, or slides.
+    """
+    model = request.getfixturevalue(kind)
     options = {"max_tokens": 6, "ctx_size": 512}
-    session = chat(starter_gguf, **options)
+    session = chat(model, **options)
     session.conversation.set_system("You answer briefly.")
     dice = random.Random(seed)
     session.say("Tell me about the sea.", [])
@@ -138,7 +143,7 @@ def test_any_turn_is_that_of_a_fresh_process(
         except (ContextError, UsageError):
             continue
     turn = session.say("What is a lake?", [])
-    assert turn.outcome.text == fresh(session, chat, starter_gguf, **options)
+    assert turn.outcome.text == fresh(session, chat, model, **options)
 
 
 def test_a_turn_that_fails_leaves_no_trace(chat: Chat, starter_gguf: Path) -> None:
@@ -171,7 +176,9 @@ def test_an_interrupted_reply_is_kept_and_goes_on(chat: Chat, loop_gguf: Path) -
     assert (turn.outcome.text, turn.kept) == ("la li la ", True)
     assert session.conversation.entries()[-1].finish == "interrupted"
     session.go_on([])
-    assert session.conversation.messages()[-1] == Message("assistant", "la li la li la li la li la ")
+    assert session.conversation.messages()[-1] == Message(
+        "assistant", "la li la li la li la li la "
+    )
     assert session.conversation.entries()[-1].finish == "length"
 
 
