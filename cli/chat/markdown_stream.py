@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nextok.cli.chat.markdown_blocks import Block, Blocks
-from nextok.cli.chat.markdown_code import FencedCode
+from nextok.cli.chat.markdown_code import CodeBlock, FencedCode
 from nextok.cli.chat.markdown_lines import (
     CODE_INDENT,
     LONGEST_HEAD,
@@ -106,7 +106,9 @@ class MarkdownStream:
             at += 1
             self._read_head(whole=False)
         if self._taker is not None and at < len(part):
-            self._taker.text(part[at:])
+            rest = part[at:]
+            is_code = isinstance(self._taker, CodeBlock)
+            self._taker.text(rest if is_code else rest.replace("\t", " "))
 
     def _end_line(self) -> None:
         if self._taker is None:

@@ -1,0 +1,121 @@
+"""Which runs of `*`, `_` and `~` open and close a style: CommonMark's rules, read forwards only.
+
+Three things differ because what follows is not known yet. A marker that can open does so, and
+what is never closed ends with its block. Between two letters or digits (`2**8`) nothing opens.
+Next to Chinese or Japanese characters, which have no spaces, punctuation does not keep a marker
+from closing.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nextok.cli.chat.markdown_style import PLAIN, Style, Theme, layered
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Equal markers in a row, and the characters on both sides (a space at a block's edge)."""
+
+    char: str
+    count: int
+    before: str
+    after: str
+    in_address: bool
+    """Whether it stands inside a bare address, where nothing opens."""
+
+
+class _Opener(NamedTuple):
+    char: str
+    size: int
+    run: int
+    """Which run it came from, and how long that was."""
+    run_size: int
+    closes_too: bool
+
+
+class Emphasis:
+    """The styles open at one point of a block."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.style = PLAIN
+        """All that are open, together."""
+        self._theme = theme
+        self._openers: list[_Opener] = []
+        self._runs = 0
+
+    def take(self, run: Run) -> int:
+        """Close and open what the run does; how many of its markers are mere text."""
+        if run.count > 3 or (run.char == "~" and run.count != 2):
+            return run.count
+        opens, closes = _flanks(run)
+        left = self._close(run, opens) if closes else run.count
+        if left and opens:
+            self._open(run, left, closes)
+            left = 0
+        self.style = PLAIN
+        for opener in self._openers:
+            self.style = layered(self.style, self._style_of(opener))
+        return left
+
+    def _open(self, run: Run, count: int, closes: bool) -> None:
+        self._runs += 1
+        for part in (1, 2) if count == 3 else (count,):
+            self._openers.append(_Opener(run.char, part, self._runs, run.count, closes))
+
+    def _close(self, run: Run, opens: bool) -> int:
+        left = run.count
+        while left:
+            index = self._opener(run, left, opens)
+            if index is None:
+                break
+            opener = self._openers[index]
+            left -= opener.size
+            above = self._openers[index + 1 :]
+            self._openers[index:] = [other for other in above if other.run == opener.run]
+        return left
+
+    def _opener(self, run: Run, left: int, opens: bool) -> int | None:
+        for index in reversed(range(len(self._openers))):
+            opener = self._openers[index]
+            if opener.char != run.char or opener.size > left:
+                continue
+            # The specification's rule of three, for runs that can do both.
+            both = opens or opener.closes_too
+            if both and (run.count + opener.run_size) % 3 == 0 and run.count % 3:
+                continue
+            return index
+        return None
+
+    def _style_of(self, opener: _Opener) -> Style:
+        if opener.char == "~":
+            return self._theme.struck
+        return self._theme.strong if opener.size == 2 else self._theme.emphasis
+
+
+def _flanks(run: Run) -> tuple[bool, bool]:
+    """Whether a run can open, and whether it can close."""
+    before, after = run.before, run.after
+    dense = _is_cjk(before) or _is_cjk(after)
+    left = not after.isspace() and (
+        not _is_punctuation(after) or before.isspace() or _is_punctuation(before) or dense
+    )
+    right = not before.isspace() and (
+        not _is_punctuation(before) or after.isspace() or _is_punctuation(after) or dense
+    )
+    opens = left and not run.in_address
+    if run.char == "_":
+        opens = opens and (not right or _is_punctuation(before))
+        return opens, right and (not left or _is_punctuation(after))
+    inside_word = before.isalnum() and after.isalnum() and not dense
+    return opens and not inside_word, right
+
+
+def _is_punctuation(char: str) -> bool:
+    return unicodedata.category(char)[0] in "PS"
+
+
+def _is_cjk(char: str) -> bool:
+    return not char.isascii() and unicodedata.east_asian_width(char) in "WF"
