@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.buffer import Buffer, CompletionState
 from prompt_toolkit.completion import (
     CompleteEvent,
     Completer,
@@ -44,13 +44,19 @@ def complete_next(buffer: Buffer) -> None:
     if buffer.complete_state:
         buffer.complete_next()
         return
-    assert buffer.completer is not None
-    event = CompleteEvent(completion_requested=True)
-    found = list(buffer.completer.get_completions(buffer.document, event))
-    common = get_common_complete_suffix(buffer.document, found)
+    found = _completions(buffer)
+    certain = get_common_complete_suffix(buffer.document, found)
     if len(found) == 1:
         buffer.apply_completion(found[0])
-    elif common:
-        buffer.insert_text(common)
-    elif found:
-        buffer.start_completion(select_first=False, complete_event=event)
+        return
+    if certain:
+        buffer.insert_text(certain)
+        found = _completions(buffer)
+    if found:  # at once, not in a task: the next key may have arrived already
+        buffer.complete_state = CompletionState(buffer.document, found)
+
+
+def _completions(buffer: Buffer) -> list[Completion]:
+    assert buffer.completer is not None
+    event = CompleteEvent(completion_requested=True)
+    return list(buffer.completer.get_completions(buffer.document, event))

@@ -229,6 +229,8 @@ class ScreenEditor:
             async with in_terminal():
                 self._options.quiet.restore()
                 yield
+                # The other one may have left its last line open.
+                self._application.output.write_raw("\r")
         finally:
             if was_heard:
                 loop.add_signal_handler(signal.SIGTSTP, self._signalled, signal.SIGTSTP)

@@ -1,0 +1,360 @@
+"""A program in a pseudo-terminal, read through a screen emulator as a person reads it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyte
+import pytest
+
+from nextok.cli.chat.editor import Editor, Suggestion
+from nextok.cli.chat.reply_mode import QuietKeys
+
+HANG = 30
+"""Seconds after which nothing more is expected."""
+CONTROL = {f"ctrl-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
+KEYS = CONTROL | {
+    "enter": "\r",
+    "tab": "\t",
+    "escape": "\x1b",
+    "backspace": "\x7f",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "delete": "\x1b[3~",
+    "shift-tab": "\x1b[Z",
+    "ctrl-right": "\x1b[1;5C",
+    "ctrl-left": "\x1b[1;5D",
+    "ctrl-_": "\x1f",
+    "alt-enter": "\x1b\r",
+    "alt-b": "\x1bb",
+    "alt-f": "\x1bf",
+}
+SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
+CURSOR = re.compile(rb"\x1b\[\?25([hl])")
+BRACKETED_PASTE = re.compile(rb"\x1b\[\?2004([hl])")
+
+
+class Emulator(pyte.Screen):
+    """A screen that answers what a terminal is asked (where the cursor is, what it is)."""
+
+    def __init__(self, columns: int, rows: int, answer: Callable[[str], None]) -> None:
+        super().__init__(columns, rows)
+        self._answer = answer
+
+    def write_process_input(self, data: str) -> None:
+        self._answer(data)
+
+
+class Terminal:
+    """One program at a terminal of its own. Every wait is for something to be there."""
+
+    def __init__(
+        self,
+        *argv: str | Path,
+        columns: int = 80,
+        rows: int = 24,
+        cwd: Path | None = None,
+        stdout: Path | None = None,
+        stderr: Path | None = None,
+        **env: str,
+    ) -> None:
+        """stdout, stderr: files instead of the terminal. env: over this process's."""
+        self.raw = b""
+        self._ours, self._theirs = os.openpty()
+        os.set_blocking(self._ours, False)
+        self._set_size(columns, rows)
+        self._emulator = Emulator(columns, rows, lambda data: self.send(data))
+        self._stream = pyte.ByteStream(self._emulator)
+        self._modes = termios.tcgetattr(self._theirs)
+        inherited = {name: os.environ[name] for name in os.environ if name not in _SIZES}
+        with contextlib.ExitStack() as stack:
+            out, err = (
+                self._theirs if path is None else stack.enter_context(open(path, "wb"))
+                for path in (stdout, stderr)
+            )
+            self._process = subprocess.Popen(
+                [str(word) for word in argv],
+                stdin=self._theirs,
+                stdout=out,
+                stderr=err,
+                env={**inherited, "TERM": "xterm-256color", **env},
+                cwd=cwd,
+                start_new_session=True,
+                preexec_fn=_take_terminal,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    # -- what a person does
+
+    def send(self, text: str | bytes) -> None:
+        """Type it, as bytes that a terminal sends."""
+        data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        while data:
+            readable, writable, _ = select.select([self._ours], [self._ours], [], HANG)
+            assert readable or writable, self.picture("nobody reads the keys")
+            if readable:
+                self._take_output(0)
+            if writable:
+                with contextlib.suppress(BlockingIOError):
+                    data = data[os.write(self._ours, data[:512]) :]
+
+    def key(self, *names: str) -> None:
+        for name in names:
+            self.send(KEYS[name])
+
+    def paste(self, text: str) -> None:
+        """As terminals do it: bracketed, each line's end a carriage return."""
+        self.send("\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~")
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._take_output(0)
+        self._emulator.resize(rows, columns)
+        self._set_size(columns, rows)  # the kernel sends SIGWINCH
+
+    def signal(self, number: int, pid: int = 0) -> None:
+        """To the program, or to another that it has started."""
+        os.kill(pid or self.pid, number)
+
+    def hang_up(self) -> None:
+        """The window is closed: the kernel sends SIGHUP. The screen stays as it was."""
+        os.close(self._ours)
+        self._ours = -1
+
+    # -- what a person sees
+
+    def lines(self) -> list[str]:
+        """The screen's lines, without blanks at their ends, down to the last that has any."""
+        self._take_output(0)
+        lines = [line.rstrip() for line in self._emulator.display]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Column and row, from 0."""
+        self._take_output(0)
+        return self._emulator.cursor.x, self._emulator.cursor.y
+
+    def wait_for(self, text: str) -> None:
+        """Until the text is on the screen; its line breaks are the screen's."""
+        self.wait_until(lambda: text in "\n".join(self.lines()), f"{text!r} does not come")
+
+    def wait_until(self, is_so: Callable[[], bool], otherwise: str = "it does not come") -> None:
+        until = time.monotonic() + HANG
+        while not is_so():
+            assert time.monotonic() < until, self.picture(otherwise)
+            ended = self._process.poll() is not None
+            self._take_output(0.05)
+            assert not ended or is_so(), self.picture(f"{otherwise}: the program has ended")
+
+    def wait(self) -> int:
+        """Until the program ends; its exit code, or minus the signal that killed it."""
+        until = time.monotonic() + HANG
+        while self._process.poll() is None:
+            assert time.monotonic() < until, self.picture("the program does not end")
+            self._take_output(0.05)
+        self._take_output(0)
+        return self._process.returncode
+
+    def picture(self, title: str) -> str:
+        """The screen, for a person who reads why a test failed."""
+        rows = "\n".join(f"|{line}|" for line in self._emulator.display)
+        return f"{title}\n{rows}\ncursor {self._emulator.cursor.x}, {self._emulator.cursor.y}"
+
+    # -- how the terminal was left
+
+    def modes_restored(self) -> bool:
+        return not self.left_behind()
+
+    def left_behind(self) -> list[str]:
+        """What is not as it was: modes, colours, the cursor, bracketed paste."""
+        self._take_output(0)
+        found = []
+        if termios.tcgetattr(self._theirs) != self._modes:
+            found.append("modes")
+        if _last(SGR, self.raw) not in (None, b"", b"0"):
+            found.append("colours")
+        if _last(CURSOR, self.raw) == b"l":
+            found.append("no cursor")
+        if _last(BRACKETED_PASTE, self.raw) == b"h":
+            found.append("bracketed paste")
+        return found
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.kill()
+        self._process.wait()
+        for descriptor in (self._ours, self._theirs):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def _take_output(self, patience_seconds: float) -> None:
+        """Whatever has come, after waiting a moment for it to come."""
+        while self._ours >= 0 and select.select([self._ours], [], [], patience_seconds)[0]:
+            try:
+                data = os.read(self._ours, 1 << 16)
+            except OSError:
+                return
+            self.raw += data
+            self._stream.feed(data)
+            patience_seconds = 0
+
+
+_SIZES = ("COLUMNS", "LINES")
+"""Variables that would hide the terminal's own size."""
+
+
+def _take_terminal() -> None:
+    """In the child: its standard input becomes its controlling terminal."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _last(pattern: re.Pattern[bytes], raw: bytes) -> bytes | None:
+    found = pattern.findall(raw)
+    return found[-1] if found else None
+
+
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def terminal() -> Iterator[Start]:
+    """`terminal(*argv, columns=80, rows=24, cwd=None, stdout=None, **env)`: see `Terminal`."""
+    started: list[Terminal] = []
+
+    def start(*argv: str | Path, **options: Any) -> Terminal:
+        started.append(Terminal(*argv, **options))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+def line_loop(terminal: Start) -> Start:
+    """`line_loop(*options, **as for terminal)`: the line editor alone, in line_loop.py."""
+
+    def start(*options: str | Path, **others: Any) -> Terminal:
+        script = Path(__file__).with_name("line_loop.py")
+        screen = terminal(sys.executable, script, *options, **others)
+        screen.wait_for(">")
+        return screen
+
+    return start
+
+
+class Typist:
+    """A line editor at a pseudo-terminal in this process: quick, where no screen is needed."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = os.openpty()
+        os.set_blocking(self._ours, False)
+        tty.setraw(self._theirs, termios.TCSANOW)  # what is typed early is kept as it is
+        self._no_terminal = os.open(os.devnull, os.O_RDWR)
+        self.notes: list[str] = []
+        self.clock: Callable[[], float] = lambda: 100.0
+        """It stands still: each press of a key comes soon after the one before."""
+        self.editor = self.another()
+
+    def another(
+        self,
+        *,
+        history: Path | None = None,
+        complete: Callable[[str], Iterable[Suggestion]] = lambda text: (),
+        **environ: str,
+    ) -> Editor:
+        """Another editor at the same terminal; from now on it is this one's."""
+        self.editor = Editor(
+            history=history,
+            complete=complete,
+            bottom_line=list,
+            color=True,
+            output=self._theirs,
+            keyboard=self._theirs,
+            clock=lambda: self.clock(),
+            note=self.notes.append,
+            environ={"TERM": "xterm", **environ},
+            # Its modes make Ctrl-C a signal, and nobody would get it: here are no processes.
+            quiet=QuietKeys(self._no_terminal),
+        )
+        return self.editor
+
+    def read(self, keys: str = "", *, default: str = "", quiet_until: float = 0.0) -> str:
+        """What comes of typing these, at once: `read("helo<left>l<enter>")`, see KEYS."""
+        with _no_longer_than(HANG):
+            os.write(self._ours, as_bytes(keys))
+            try:
+                return self.editor.read(default=default, quiet_until=quiet_until)
+            finally:
+                self.drawn = os.read(self._ours, 1 << 20)
+
+    @property
+    def modes(self) -> list[Any]:
+        return termios.tcgetattr(self._theirs)
+
+    def close(self) -> None:
+        for descriptor in (self._ours, self._theirs, self._no_terminal):
+            os.close(descriptor)
+
+
+def as_bytes(keys: str) -> bytes:
+    """What a terminal sends: key names in angle brackets, `<paste:...>` in brackets of its own."""
+
+    def sent(found: re.Match[str]) -> str:
+        pasted = found[1].removeprefix("paste:")
+        if pasted != found[1]:
+            return "\x1b[200~" + pasted.replace("\n", "\r") + "\x1b[201~"
+        return KEYS[found[1]]
+
+    text = re.sub(r"<(paste:[^>]*|[a-z]+(?:-[a-z_]+)?)>", sent, keys)
+    return text.encode("utf-8", "surrogateescape")
+
+
+@contextlib.contextmanager
+def _no_longer_than(seconds: int) -> Iterator[None]:
+    def fail(number: int, frame: object) -> None:
+        raise AssertionError("the keys do not send anything")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def typist() -> Iterator[Typist]:
+    """`typist.read("helo<left>l<enter>")`: see `Typist`."""
+    made = Typist()
+    yield made
+    made.close()
