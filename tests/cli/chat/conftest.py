@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import os
 import re
 import select
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import termios
 import time
+import traceback
 import tty
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -24,6 +26,18 @@ import pytest
 from nextok.cli.chat.editor import Editor, Suggestion
 from nextok.cli.chat.reply_mode import QuietKeys
 
+
+def _screen_svg() -> Any:
+    """The module tests/screen_svg.py: under importlib mode it has no name to import it by."""
+    path = Path(__file__).parents[2] / "screen_svg.py"
+    spec = importlib.util.spec_from_file_location("nextok_tests_screen_svg", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCREEN_SVG = _screen_svg()
 HANG = 30
 """Seconds after which nothing more is expected."""
 CONTROL = {f"ctrl-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
@@ -62,6 +76,16 @@ class Emulator(pyte.Screen):
     def write_process_input(self, data: str) -> None:
         self._answer(data)
 
+    def select_graphic_rendition(self, *attributes: int, **options: Any) -> None:
+        """The emulator knows no dim: here it is what is left of blinking."""
+        kept: list[int] = []
+        for place, one in enumerate(attributes):
+            if one in (38, 48):  # an extended colour: what follows are its numbers
+                kept += attributes[place:]
+                break
+            kept += {2: [5], 22: [22, 25]}.get(one, [one])
+        super().select_graphic_rendition(*kept, **options)
+
 
 class Terminal:
     """One program at a terminal of its own. Every wait is for something to be there."""
@@ -74,9 +98,11 @@ class Terminal:
         cwd: Path | None = None,
         stdout: Path | None = None,
         stderr: Path | None = None,
+        calls: Callable[[], int] | None = None,
         **env: str,
     ) -> None:
-        """stdout, stderr: files instead of the terminal. env: over this process's."""
+        """stdout, stderr: files instead of the terminal. env: over this process's. calls: is called
+        with `argv` as its sys.argv in a fork of this process, which spares it every import."""
         self.raw = b""
         self._ours, self._theirs = os.openpty()
         os.set_blocking(self._ours, False)
@@ -85,20 +111,21 @@ class Terminal:
         self._stream = pyte.ByteStream(self._emulator)
         self._modes = termios.tcgetattr(self._theirs)
         inherited = {name: os.environ[name] for name in os.environ if name not in _SIZES}
+        words, env = [str(word) for word in argv], {**inherited, "TERM": "xterm-256color", **env}
         with contextlib.ExitStack() as stack:
             out, err = (
                 self._theirs if path is None else stack.enter_context(open(path, "wb"))
                 for path in (stdout, stderr)
             )
             self._process = subprocess.Popen(
-                [str(word) for word in argv],
+                words,
                 stdin=self._theirs,
                 stdout=out,
                 stderr=err,
-                env={**inherited, "TERM": "xterm-256color", **env},
+                env=env,
                 cwd=cwd,
                 start_new_session=True,
-                preexec_fn=_take_terminal,
+                preexec_fn=lambda: _begin(words, env, calls),
             )
 
     @property
@@ -150,6 +177,15 @@ class Terminal:
         while lines and not lines[-1]:
             lines.pop()
         return lines
+
+    def text(self) -> str:
+        return "\n".join(self.lines())
+
+    def runs(self) -> list[list[tuple[str, str]]]:
+        """The screen's rows as runs of text in one style: see screen_svg.py."""
+        self._take_output(0)
+        screen = self._emulator
+        return list(SCREEN_SVG.runs_of(screen.buffer, screen.columns, screen.lines))
 
     @property
     def cursor(self) -> tuple[int, int]:
@@ -231,9 +267,26 @@ _SIZES = ("COLUMNS", "LINES")
 """Variables that would hide the terminal's own size."""
 
 
-def _take_terminal() -> None:
-    """In the child: its standard input becomes its controlling terminal."""
+def _begin(argv: list[str], env: dict[str, str], calls: Callable[[], int] | None) -> None:
+    """In the child: standard input becomes its controlling terminal. Without `calls` that is all."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if calls is None:
+        return
+    code = 1
+    try:
+        os.closerange(3, 1 << 10)  # the parent waits for the end of one of them
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+        sys.argv = argv
+        os.environ.clear()
+        os.environ.update(env)
+        code = calls()
+        sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+        os._exit(code)
 
 
 def _last(pattern: re.Pattern[bytes], raw: bytes) -> bytes | None:
@@ -258,13 +311,23 @@ def terminal() -> Iterator[Start]:
         one.close()
 
 
+def _line_loop() -> Any:
+    """The module line_loop.py: under importlib mode it has no name to import it by."""
+    path = Path(__file__).with_name("line_loop.py")
+    spec = importlib.util.spec_from_file_location("nextok_chat_line_loop", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def line_loop(terminal: Start) -> Start:
     """`line_loop(*options, **as for terminal)`: the line editor alone, in line_loop.py."""
+    program = _line_loop()
 
     def start(*options: str | Path, **others: Any) -> Terminal:
-        script = Path(__file__).with_name("line_loop.py")
-        screen = terminal(sys.executable, script, *options, **others)
+        screen = terminal("line_loop", *options, calls=program.main, **others)
         screen.wait_for(">")
         return screen
 
@@ -358,3 +421,9 @@ def typist() -> Iterator[Typist]:
     made = Typist()
     yield made
     made.close()
+
+
+@pytest.fixture
+def screen_svg() -> Any:
+    """Draws and compares screens: tests/screen_svg.py."""
+    return SCREEN_SVG

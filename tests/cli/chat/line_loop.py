@@ -16,7 +16,7 @@ from nextok.cli.chat.reply_mode import quiet_keys
 WORDS = {"/model": "change the model", "/models": "list them", "/help": "", "/save": "keep it"}
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--history", type=Path)
     parser.add_argument("--no-color", action="store_true")
@@ -55,6 +55,7 @@ def main() -> None:
         print("left")
     except Terminated as ended:
         print("terminated", ended.number, file=sys.stderr)
+    return 0
 
 
 def loop(editor: Editor, default: str, gate: Path | None) -> None:
@@ -75,4 +76,4 @@ def complete(text: str) -> Iterator[Suggestion]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
