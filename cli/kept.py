@@ -40,7 +40,7 @@ class KeptAnswer:
         rendering = Rendering(weights, self.resolved.prompt, console)
         most = self.resolved.stops.max_tokens
         if limit is not None:
-            room = Room(rendering, limit, console)
+            room = Room(rendering, limit, console.note)
             room.make(self.conversation, mode=self.resolved.chat.on_full, max_tokens=most)
         return rendering.tokens(self.conversation.messages())
 

@@ -30,7 +30,8 @@ from nextok.generation.errors import UsageError
 from nextok.generation.sampling import Sampling
 
 BUILT_IN = "built in"
-_FLAG = "flag"
+SET_SINCE = "set in the chat"
+GIVEN = "flag"
 _SAMPLING_KEYS = frozenset(one.name for one in fields(Sampling))
 
 Group = TypeVar("Group")
@@ -137,8 +138,18 @@ class Resolved:
 
     def with_set(self, values: Mapping[str, object]) -> Resolved:
         """The settings with some that were set since, above all others."""
-        asked = (Layer(origin="set in the chat", values=values), *self.asked)
-        return replace(self, asked=asked)
+        return replace(self, asked=(Layer(origin=SET_SINCE, values=values), *self.asked))
+
+    def without_set(self, keys: Iterable[str]) -> Resolved:
+        """The settings as they were before these were set."""
+        gone = frozenset(keys)
+        asked = [
+            layer._replace(values={key: layer.values[key] for key in layer.values.keys() - gone})
+            if layer.origin == SET_SINCE
+            else layer
+            for layer in self.asked
+        ]
+        return replace(self, asked=tuple(asked))
 
     def _layer(self, key: str) -> Layer:
         return next(layer for layer in self.layers if key in layer.values)
@@ -155,7 +166,7 @@ def resolve(
     config: ConfigFile,
 ) -> Resolved:
     """Lay the settings of a command over each other. UsageError for a variable's bad value."""
-    layers = [Layer(origin=_FLAG, values=given)]
+    layers = [Layer(origin=GIVEN, values=given)]
     for flag in flags_of(command):
         found = environment.read_flag(flag, environ) if flag.ambient else None
         if found is not None:
@@ -190,7 +201,7 @@ def _one_form(resolved: Resolved) -> Resolved:
 
 def _rank(origin: str) -> tuple[int, int]:
     """How weak an origin is."""
-    kinds = (_FLAG, "environment", "config", "model", BUILT_IN)
+    kinds = (GIVEN, "environment", "config", "model", BUILT_IN)
     kind = next(index for index, one in enumerate(kinds) if origin.startswith(one))
     return kind, int(origin.endswith("[defaults]"))
 

@@ -6,30 +6,29 @@ as it was found.
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from nextok.backends.folders import state_folder
-from nextok.cli.answer import Answer, JsonLines, PlainAnswer
 from nextok.cli.chat import slash
+from nextok.cli.chat.between import Interrupted, interruptible, take_signals
 from nextok.cli.chat.bottom_line import BottomState, fragments
 from nextok.cli.chat.command import chat_folder, make_session
 from nextok.cli.chat.completion import Completion
 from nextok.cli.chat.desk import Desk, TurnMaker
 from nextok.cli.chat.editor import Editor, Left, Terminated
 from nextok.cli.chat.keeping import model_of
-from nextok.cli.chat.markdown_plain import PlainStream
-from nextok.cli.chat.markdown_stream import MarkdownStream
+from nextok.cli.chat.past import show_message, show_past
+from nextok.cli.chat.replies import Replies
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
-from nextok.cli.chat.slash_settings import take_up_settings
-from nextok.cli.chat.view import ReplyView, Stream
-from nextok.cli.console import knows_codes, use_color, visible
+from nextok.cli.chat.slash_settings import carry_settings, take_up_settings
+from nextok.cli.console import knows_codes, use_color
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
@@ -41,6 +40,10 @@ from nextok.cli.trace import opened_trace
 from nextok.generation.abort import Aborted
 from nextok.generation.errors import NextokError
 from nextok.generation.finish import FinishReason
+
+if TYPE_CHECKING:
+    from nextok.cli.answer import Answer
+    from nextok.cli.chat.session import Turn
 
 _SWALLOWED = 1.0
 """Seconds after an interrupted reply in which Ctrl-C at the prompt does nothing."""
@@ -75,9 +78,15 @@ class Interactive:
         )
         self._keyboard = QuietKeys(sys.stdin.fileno())
         self._session = make_session(invocation, self._keyboard)
+        self._session.note = self._screen.note
         self._desk = self._made_desk()
-        self._trace = opened_trace(invocation)
-        self._turns = 0
+        self._replies = Replies(
+            session=self._session,
+            stdout=self._stdout,
+            screen=self._screen,
+            output=self._output,
+            trace=opened_trace(invocation),
+        )
         self._quiet_until = 0.0
         self._editor = Editor(
             history=state_folder() / "history" if self._session.keeping.wanted else None,
@@ -87,6 +96,7 @@ class Interactive:
             output=terminal.descriptor,
             clock=time.monotonic,
             note=self._screen.note,
+            quiet=self._keyboard,
         )
 
     def _made_desk(self) -> Desk:
@@ -107,20 +117,28 @@ class Interactive:
             return self._talk()
 
     def _talk(self) -> int:
-        # Between two replies there is nothing to interrupt, and nothing to be killed for.
-        signal.signal(signal.SIGINT, lambda number, frame: None)
+        take_signals(self._keyboard, self._leave)
         take_up_settings(self._desk)
-        self._load(model_of(self._session.conversation, self._invocation), at_start=True)
+        with self._editor_getting_ready():
+            self._load(self._named_model(), at_start=True)
         self._screen.note("/help lists the commands, Ctrl-D leaves")
         self._screen.blank()
         self._show_past()
-        with suppress(Left):
-            self._take(self._first or "", literal=True)
+        with contextlib.suppress(Left):
+            self._take_first()
             while not self._desk.is_done:
                 text = self._read()
                 self._take(text, literal=self._editor.quoted)
         self._session.close()
         return ANSWERED
+
+    @contextlib.contextmanager
+    def _editor_getting_ready(self) -> Iterator[None]:
+        """It takes as long as a small model to load: both at once."""
+        thread = threading.Thread(target=self._editor.prepare, name="editor", daemon=True)
+        thread.start()
+        yield
+        thread.join()
 
     def _read(self) -> str:
         draft, self._desk.draft = self._desk.draft, ""
@@ -130,8 +148,14 @@ class Interactive:
             self._leave(ended.number)
 
     def _leave(self, signal_number: int) -> NoReturn:
-        self._session.keeping.close()
+        """Die by the signal, the terminal as it was found. What was said is in its file."""
+        self._keyboard.restore()
         leave(FinishReason.INTERRUPTED, signal_number)
+
+    def _take_first(self) -> None:
+        if self._first:
+            show_message(self._first, self._screen)
+            self._take(self._first, literal=True)
 
     def _take(self, text: str, *, literal: bool = False) -> None:
         """A command or a message; whatever goes wrong with it is said."""
@@ -143,26 +167,33 @@ class Interactive:
                 command[0].run(self._desk, command[1])
             else:
                 self._say(text if literal else slash.message(text))
+        except Interrupted:
+            self._screen.note("interrupted")
         except NextokError as error:
             self._screen.trouble(str(error))
 
     def _say(self, text: str) -> None:
         whole = joined([*self._desk.attached, text])
-        self._take_turn(lambda answers: self._session.say(whole, answers))
-        self._desk.attached.clear()
+
+        def make(answers: Sequence[Answer]) -> Turn:
+            turn = self._session.say(whole, answers)
+            if turn.kept:
+                self._desk.attached.clear()
+            return turn
+
+        self._take_turn(make)
 
     def _take_turn(self, make: TurnMaker) -> None:
-        if self._session.engine is None and not self._load(None):
+        if self._session.engine is None and not self._load(self._named_model()):
             return
-        self._turns += 1
         self._screen.blank()
-        with self._keyboard:
-            turn = make(self._answers())
+        turn = make(self._replies.answers(self._desk.think))
         finish = turn.outcome.finish
         if finish.error is not None:
             self._screen.trouble(str(finish.error))
         if finish.reason is FinishReason.DISCONNECTED:
-            self._leave(turn.signal_number or signal.SIGHUP)
+            gone = signal.SIGHUP if self._stdout.is_terminal else signal.SIGPIPE
+            self._leave(turn.signal_number or gone)
         if turn.signal_number:
             self._leave(turn.signal_number)
         if finish.reason is FinishReason.INTERRUPTED:
@@ -177,40 +208,15 @@ class Interactive:
             for line in two_lines(self._session.last.facts, self._session.last.outcome):
                 self._screen.say(line, dim=True)
 
-    # What a reply looks like.
-
-    def _answers(self) -> list[Answer]:
-        answers = [self._answer()]
-        if self._trace is not None:
-            answers.append(JsonLines(self._trace.line, turn=self._turns))
-        return answers
-
-    def _answer(self) -> Answer:
-        if self._output.jsonl:
-            return JsonLines(self._stdout.line, turn=self._turns)
-        if not self._stdout.is_terminal:
-            return PlainAnswer(self._stdout, self._output.think or "hide")
-        return ReplyView(
-            self._stdout, self._screen, self._session.status, self._stream, self._desk.think
-        )
-
-    def _stream(self) -> Stream:
-        if not self._session.resolved.chat.markdown or not self._screen.draws:
-            return PlainStream(self._stdout.drawn)
-        return MarkdownStream(
-            self._stdout.drawn,
-            width=lambda: shutil.get_terminal_size().columns,
-            height=lambda: shutil.get_terminal_size().lines,
-            color=self._screen.color,
-        )
-
     # Models and chats.
+
+    def _named_model(self) -> str | None:
+        return model_of(self._session.conversation, self._invocation)
 
     def _load(self, reference: str | None, *, at_start: bool = False) -> bool:
         """Whether a model is there now. At the start, what is wrong with it ends the chat."""
         try:
-            with self._keyboard:
-                engine = self._session.load(reference)
+            engine = self._session.load(reference)
         except Aborted:
             self._screen.note("loading was interrupted: your next message loads the model")
             return False
@@ -237,6 +243,7 @@ class Interactive:
         )
         if self._agrees(question):
             session.resolved = session.resolved.with_set({"fold_system": True})
+            session.conversation.set_setting("fold-system", "1")
         else:
             session.conversation.set_system(None)
             self._screen.note("the system message is left out (--fold-system)")
@@ -245,33 +252,29 @@ class Interactive:
         console = self._invocation.console
         self._keyboard.restore()
         try:
-            return can_ask(console) and agreed(question, console, default=True)
+            with interruptible():
+                return can_ask(console) and agreed(question, console, default=True)
+        except Interrupted:
+            console.ask("\n")
+            return False
         finally:
             self._keyboard.apply()
 
     def _open_chat(self, name: str | None) -> None:
-        self._session.open(name)
+        session, before = self._session, self._session.conversation.settings
+        session.open(name)
         self._desk.attached.clear()
-        take_up_settings(self._desk)
+        carry_settings(self._desk, before, keep=name is None)
+        wanted = self._named_model()
+        if session.engine is not None and wanted not in (None, session.engine.reference):
+            self._load(wanted)
         self._show_past()
 
     def _show_past(self) -> None:
-        """Where a chat that is taken up had got to."""
-        conversation = self._session.conversation
-        entries = conversation.entries()
-        if not entries:
-            return
-        name = self._session.keeping.name
-        self._screen.note(f"{name}: {len(entries)} messages")
-        for entry in entries[-2:]:
-            self._screen.blank()
-            if entry.role == "user":
-                self._screen.say(f"> {entry.content}", dim=True)
-            else:
-                stream = self._stream()
-                stream.feed(visible(entry.content))
-                stream.close()
-        self._screen.blank()
+        session = self._session
+        show_past(
+            session.conversation, session.keeping.name, self._screen, self._replies.stream
+        )  # fmt: skip
 
     def _bottom_line(self) -> Sequence[tuple[str, str]]:
         engine, last = self._session.engine, self._session.last
@@ -286,4 +289,4 @@ class Interactive:
             branch=None if branch == "main" else branch,
             note="",
         )
-        return fragments(state, shutil.get_terminal_size().columns)
+        return fragments(state, self._screen.size.columns)

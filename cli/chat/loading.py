@@ -69,4 +69,6 @@ class Loading:
             watcher.stop()
             self._status.clear()
             if watcher.signal_number:
+                if self._stage.keyboard is not None:
+                    self._stage.keyboard.restore()
                 leave(FinishReason.INTERRUPTED, watcher.signal_number)

@@ -23,7 +23,7 @@ class QuietKeys:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may come in between
         self._before: list[Any] | None = None
         self._depth = 0
 

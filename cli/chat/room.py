@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nextok.cli.chat.rendering import Begun, Rendering
-from nextok.cli.console import Console
 from nextok.cli.settings import FullMode
 from nextok.generation.context_policy import fit, reserve_for
 from nextok.generation.conversation import Conversation
@@ -16,10 +15,13 @@ from nextok.generation.message import Message
 class Room:
     """The context of one model, and what a conversation may take of it. Sizes in tokens."""
 
-    def __init__(self, rendering: Rendering, context_size: int, console: Console) -> None:
+    def __init__(
+        self, rendering: Rendering, context_size: int, note: Callable[[str], None]
+    ) -> None:
+        """note: says one line about what went."""
         self._rendering = rendering
         self._context_size = context_size
-        self._console = console
+        self._note = note
 
     def make(
         self,
@@ -48,9 +50,9 @@ class Room:
             )
         window = conversation.window()
         conversation.drop_before(window[fitting.dropped_messages].id)
-        self._console.note(
-            f"the context is full: the oldest {fitting.dropped_messages} messages "
-            f"({fitting.dropped_tokens:,} tokens) are no longer read (--on-full)"
+        self._note(
+            f"the context is full: the oldest {fitting.dropped_messages} messages, "
+            f"{fitting.dropped_tokens:,} tokens, are no longer read"
         )
 
     def kept_beginning(self, messages: Sequence[Message]) -> int:

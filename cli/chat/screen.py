@@ -1,13 +1,24 @@
-"""What the chat itself says on the terminal: lines, dim or plain, between the messages."""
+"""What the chat itself says on the terminal: lines, dim or plain, between the messages.
+
+Lines of its own are broken between words, and rows of two columns stay two columns, in whatever
+width there is.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
+from nextok.cli.chat.markdown_width import columns, fitting, units
 from nextok.cli.console import one_line, visible
 from nextok.cli.stdout import Stdout
 
 DIM, BOLD, PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
+_INDENT, _GAP = 2, 2
+_LEAST_WIDTH = 24
+"""Columns for the right one of two; with fewer it goes below the left one."""
+_OTHERWISE = os.terminal_size((80, 24))
+"""For a terminal that does not know its own size."""
 
 
 class Screen:
@@ -20,25 +31,45 @@ class Screen:
         self._terminal = terminal
         self._quiet = quiet
 
+    @property
+    def size(self) -> os.terminal_size:
+        """Columns and rows, as they are now."""
+        try:
+            found = os.get_terminal_size(self._terminal.descriptor)
+        except OSError:
+            return _OTHERWISE
+        return found if found.columns and found.lines else _OTHERWISE
+
     def say(self, text: str, *, dim: bool = False) -> None:
-        """What was asked for, any number of lines."""
+        """What was asked for, any number of lines, as they are."""
         self._write(self.dim(visible(text)) if dim else visible(text))
 
     def note(self, text: str) -> None:
-        """One dim line; silenced by -q."""
+        """One dim remark; silenced by -q."""
         if not self._quiet:
-            self._write(self.dim(one_line(text)))
+            self._write(self.dim("\n".join(self._broken(one_line(text)))))
 
     def trouble(self, text: str) -> None:
-        """One line about what did not work."""
-        label = f"{BOLD}error:{PLAIN}" if self.color else "error:"
-        self._write(f"{label} {one_line(text)}")
+        """One remark about what did not work."""
+        label = "error:"
+        broken = "\n".join(self._broken(f"{label} {one_line(text)}"))
+        self._write(f"{BOLD}{label}{PLAIN}{broken[len(label) :]}" if self.color else broken)
 
     def rows(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Two columns, the second dim."""
-        width = max((len(left) for left, _ in rows), default=0)
-        for left, right in rows:
-            self._write(f"  {visible(left):<{width}}  {self.dim(visible(right))}".rstrip())
+        """Two columns, the second dim; it is broken between words where there is little room."""
+        shown = [(visible(left), one_line(right)) for left, right in rows]
+        width = max((columns(left) for left, _ in shown), default=0)
+        room = self.size.columns - _INDENT - width - _GAP
+        for left, right in shown:
+            if room < _LEAST_WIDTH:
+                below = self._broken(right, indent=2 * _INDENT)
+                self._write("\n".join([" " * _INDENT + left, *map(self.dim, below)]))
+                continue
+            first, *rest = _wrapped(right, room) or [""]
+            head = " " * _INDENT + left + " " * (width - columns(left) + _GAP)
+            self._write((head + self.dim(first)).rstrip())
+            for line in rest:
+                self._write(" " * (_INDENT + width + _GAP) + self.dim(line))
 
     def blank(self) -> None:
         """An empty line; silenced by -q."""
@@ -52,5 +83,46 @@ class Screen:
         """Escape codes that the user has asked for."""
         self._terminal.style(codes)
 
+    def draw(self, text: str) -> None:
+        """What is laid out for this terminal already, as it is."""
+        self._terminal.drawn(text)
+
+    def reset(self) -> None:
+        """No colour any more, whatever was being written."""
+        if self.color:
+            self._terminal.style(PLAIN)
+
+    def _broken(self, line: str, indent: int = 0) -> list[str]:
+        found = _wrapped(line, self.size.columns - indent)
+        return [" " * indent + one for one in found]
+
     def _write(self, text: str) -> None:
         self._terminal.drawn(text + "\n")
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """The line in lines of at most so many columns, which end between words where they can."""
+    lines, current, width = [], "", max(2, width)
+    for word in _words(line):
+        if columns(current + word) <= width:
+            current += word
+            continue
+        if current.strip():
+            lines.append(current.rstrip())
+        current = word.lstrip(" ")
+        while columns(current) > width:
+            head = fitting(current, width)
+            lines.append(head)
+            current = current[len(head) :]
+    return [*lines, current] if current else lines
+
+
+def _words(line: str) -> list[str]:
+    """Runs that must stay together, and runs of spaces."""
+    found: list[str] = []
+    for run, may_be_first in units(line, " "):
+        if may_be_first or not found:
+            found.append(run)
+        else:
+            found[-1] += run
+    return found

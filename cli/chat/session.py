@@ -6,7 +6,7 @@ screens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,10 +59,14 @@ class Session:
         self.keeping = keeping
         self.engine: Engine | None = None
         self.resolved = resolved
+        self.note: Callable[[str], None] = console.note
+        """Says one line between two turns."""
         self.last: Spoken | None = None
         """The last reply, with its figures."""
         self._cut: tuple[int, tuple[int, ...]] | None = None
         """The last reply's id and tokens, to go on from."""
+        self._is_ahead = False
+        """Whether the cache holds more of this chat than the state that is kept."""
         self._store = store
         self._console = console
         self._loading = Loading(stage, console, status)
@@ -83,8 +87,7 @@ class Session:
         engine = self._loading.engine(resolved)
         self.unload()
         self.engine, self.resolved = engine, engine.loaded.resolved
-        if self.conversation.model != engine.reference:
-            self.conversation.set_model(engine.reference)
+        self.conversation.set_model(engine.reference)
         self._restore()
         return engine
 
@@ -97,7 +100,6 @@ class Session:
         conversation = Conversation(keeping.record)
         if name is None:
             conversation.set_system(self.conversation.system)
-            conversation.set_model(self.conversation.model)
         else:
             keeping.take_up(name, conversation)
         self.keep_state()
@@ -106,6 +108,7 @@ class Session:
         self._restore()
 
     def _restore(self) -> None:
+        self._is_ahead = False
         if self.engine is not None and self.keeping.name is not None:
             self.engine.restore(self._store, state_key(self.keeping.name))
 
@@ -118,11 +121,15 @@ class Session:
 
     def keep_state(self) -> None:
         """Put the KV state where the next process finds it."""
-        if self.engine is not None and self.keeping.wanted and self.keeping.name is not None:
+        if not (self._is_ahead and self.keeping.wanted):
+            return
+        if self.engine is not None and self.keeping.name is not None:
             self.engine.keep(self._store, state_key(self.keeping.name))
+            self._is_ahead = False
 
     def forget_state(self, name: str | None = None) -> None:
         """Take the KV state of a chat (this one, without a name) from the disk."""
+        self._is_ahead = self._is_ahead or name is None
         self._store.remove(state_key(name or self.keeping.name or ""))
 
     # -- turns
@@ -201,9 +208,11 @@ class Session:
         engine, resolved = self.engine, self.resolved
         if engine is None:
             raise EngineError("there is no model: /model NAME loads one")
+        self._is_ahead = True
+        self.conversation.set_model(engine.reference)
         self.stage.abort.rearm()
         engine.rendering.settings = resolved.prompt
-        room = Room(engine.rendering, engine.context_size, self._console)
+        room = Room(engine.rendering, engine.context_size, self.note)
         mode, limit = resolved.chat.on_full, resolved.stops.max_tokens
         room.make(self.conversation, mode=mode, max_tokens=limit, begun=begun)
         messages = self.conversation.messages()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from nextok.cli.chat.between import interruptible
 from nextok.cli.chat.clipboard import put_on_clipboard
 from nextok.cli.chat.desk import Desk
 from nextok.cli.prompt import read_file
@@ -19,7 +20,8 @@ def attach(desk: Desk, rest: str) -> None:
     except ValueError as error:
         raise UsageError(f"/file: {error}: quote what belongs together") from error
     encoding = desk.session.resolved.prompt.encoding
-    texts = [read_file(path, encoding) for path in paths]
+    with interruptible():
+        texts = [read_file(path, encoding) for path in paths]
     desk.attached += texts
     engine = desk.session.engine
     for path, text in zip(paths, texts, strict=True):

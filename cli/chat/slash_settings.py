@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Mapping
 
 from nextok.cli.chat.desk import Desk
 from nextok.cli.flag_table import BY_WORD, FLAGS
 from nextok.cli.flags import Flag
-from nextok.cli.settings import StopSettings
+from nextok.cli.number_types import Duration, Number
+from nextok.cli.resolution import BUILT_IN, GIVEN
+from nextok.cli.sampling_types import Samplers
+from nextok.cli.settings import LogitBias, StopSettings
 from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
 from nextok.generation.sampling import Sampling
@@ -20,20 +25,27 @@ SETTABLE = frozenset(
 """What can change while a model is loaded."""
 
 
+_DEFAULT = "-"
+"""Stands for the value that a setting had before it was set."""
+
+
 def set_flag(desk: Desk, rest: str) -> None:
-    """`/set temp 0.2`, `/set temp` shows it, `/set` lists all that can be set."""
+    """`/set temp 0.2`, `/set temp -` takes it back, `/set temp` shows it, `/set` lists all."""
     name, _, value = rest.replace("=", " ", 1).partition(" ")
     if not name:
-        desk.screen.rows([(one.title, _shown(desk, one)) for one in FLAGS if one.key in SETTABLE])
+        desk.screen.rows([(one.title, _described(desk, one)) for one in FLAGS if _can_change(one)])
         return
     found, meant = _flag(name)
-    if not value.strip() and not found.switch:
-        desk.screen.rows([(found.title, _shown(desk, found))])
+    word = value.strip() or ("1" if found.switch else "")
+    if not word:
+        desk.screen.rows([(found.title, _described(desk, found))])
         return
-    word = value.strip() or "1"
-    change(desk, found, word, meant)
-    desk.session.conversation.set_setting(name, word)
-    desk.screen.note(f"{found.title} is {_shown(desk, found)} from now on")
+    if word == _DEFAULT:
+        _take_back(desk, found)
+    else:
+        change(desk, found, word, meant)
+        desk.session.conversation.set_setting(name, word)
+    desk.screen.note(f"{found.title} is {shown(desk, found)} from now on")
 
 
 def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
@@ -46,32 +58,81 @@ def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
     desk.session.resolved = desk.session.resolved.with_set({found.key: value})
 
 
+def _take_back(desk: Desk, found: Flag) -> None:
+    session = desk.session
+    session.resolved = session.resolved.without_set([found.key])
+    for name in list(session.conversation.settings):
+        if _flag(name)[0] is found:
+            session.conversation.set_setting(name, None)
+
+
 def take_up_settings(desk: Desk) -> None:
-    """What was set in a saved chat; what is no setting any more is left out, and said."""
+    """What was set in a saved chat, unless a flag of this run says otherwise.
+
+    What is no setting any more is left out, and said.
+    """
     for name, word in desk.session.conversation.settings.items():
         try:
             found, meant = _flag(name)
-            change(desk, found, word, meant)
+            if desk.session.resolved.origin(found.key) != GIVEN:
+                change(desk, found, word, meant)
         except UsageError as error:
             desk.screen.note(f"ignored: {error}")
+
+
+def carry_settings(desk: Desk, before: Mapping[str, str], *, keep: bool) -> None:
+    """Another chat is open now. before: what was set in the last one; it holds on, or it goes."""
+    session = desk.session
+    if keep:
+        for name, word in before.items():
+            session.conversation.set_setting(name, word)
+        return
+    session.resolved = session.resolved.without_set(SETTABLE)
+    take_up_settings(desk)
+
+
+def _can_change(one: Flag) -> bool:
+    return one.key in SETTABLE
 
 
 def _flag(name: str) -> tuple[Flag, bool]:
     word = name.strip("-").replace("-", "_")
     found = BY_WORD.get(word)
-    if found is not None and found[0].key in SETTABLE:
+    if found is not None and _can_change(found[0]):
         return found
     if found is not None:
         raise UsageError(f"{found[0].title} holds for the whole chat: give it at the start")
-    names = [one.title for one in FLAGS if one.key in SETTABLE]
+    names = [one.title for one in FLAGS if _can_change(one)]
     raise UsageError(f"there is no setting {name}{hint(name, names) or ': /set lists them'}")
 
 
-def _shown(desk: Desk, one: Flag) -> str:
+def _described(desk: Desk, one: Flag) -> str:
+    """The value, and who set it if it is no default."""
+    origin = desk.session.resolved.origin(one.key)
+    return shown(desk, one) + ("" if origin == BUILT_IN else f"  ({origin})")
+
+
+def shown(desk: Desk, one: Flag) -> str:
+    """A setting's value as it could be typed."""
     value = desk.session.resolved.value(one.key)
+    if isinstance(one.kind, Number | Duration):
+        words = {meant: word for word, meant in one.kind.words.items()}
+        if value in words:
+            return words[value]
+    if isinstance(value, tuple):
+        separator = ";" if isinstance(one.kind, Samplers) else " "
+        return separator.join(map(_item, value)) or _DEFAULT
     if isinstance(value, bool):
         return "on" if value else "off"
-    return "-" if value is None else str(value)
+    return _DEFAULT if value is None else str(value)
+
+
+def _item(value: object) -> str:
+    """One of several values; a text with its control characters spelt out."""
+    if isinstance(value, LogitBias):
+        return f"{value.token}{'=' if isinstance(value.token, str) else ''}{value.value:+g}"
+    text = str(value)
+    return text if text.isidentifier() else json.dumps(text, ensure_ascii=False)
 
 
 def system(desk: Desk, rest: str) -> None:
@@ -92,7 +153,7 @@ def model(desk: Desk, rest: str) -> None:
         desk.load(rest)
         return
     engine = desk.session.engine
-    desk.screen.note("no model is loaded" if engine is None else engine.weights.name)
+    desk.screen.say("no model is loaded" if engine is None else engine.weights.name)
 
 
 def think(desk: Desk, rest: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from nextok.cli.chat.screen import DIM, PLAIN, Screen
+from nextok.cli.chat.markdown_width import fitting
+from nextok.cli.chat.screen import DIM, Screen
 from nextok.cli.report import Outcome, RunFacts
 from nextok.cli.status import Status
 from nextok.cli.stdout import Stdout
@@ -34,8 +35,36 @@ _ENDINGS = {
 }
 
 
+class Footer:
+    """What is said before and after a reply, wherever its words go: how far the reading is, how
+    it ended, and what it took."""
+
+    def __init__(self, screen: Screen, status: Status) -> None:
+        self._screen = screen
+        self._status = status
+
+    def start(self, facts: RunFacts, origin: float) -> None:
+        """Nothing is shown before there is something to wait for."""
+
+    def event(self, event: Event, spans: Sequence[Span]) -> None:
+        if isinstance(event, Prefill):
+            text = f"reading: {event.done:,} of {event.total:,} tokens"
+            self._status.show(fitting(text, self._screen.size.columns - 1))
+        elif isinstance(event, Finish):
+            self._status.clear()
+
+    def finish(self, facts: RunFacts, outcome: Outcome) -> None:
+        ending = _ENDINGS.get(outcome.finish.reason)
+        if ending is not None:
+            self._screen.note(ending.format(tokens=f"{outcome.finish.completion_tokens:,}"))
+        self._screen.note(" · ".join(summary(outcome)))
+
+    def fail(self, message: str, code: int) -> None:
+        self._status.clear()
+
+
 class ReplyView:
-    """One reply on the terminal. `think`: show tags and all, dim, or hide (folded)."""
+    """The words of one reply on the terminal. `think`: show tags and all, dim, or hide (folded)."""
 
     def __init__(
         self,
@@ -53,21 +82,18 @@ class ReplyView:
         self._stream: Stream | None = None
         self._thoughts = 0
         """Pieces of reasoning so far."""
+        self._held = ""
+        """Line ends that are shown when more reasoning follows."""
 
     def start(self, facts: RunFacts, origin: float) -> None:
-        """Nothing is shown before the first word but how far the reading is."""
+        """Nothing is shown before the first word."""
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:
-        if isinstance(event, Prefill):
-            self._status.show(f"reading: {event.done:,} of {event.total:,} tokens")
-            return
         for kind, text in spans:
             if kind is SpanKind.ANSWER or self._think == "show":
                 self._answer(text)
             elif kind is SpanKind.REASONING:
                 self._thought(text)
-        if isinstance(event, Finish):
-            self._status.clear()
 
     def _answer(self, text: str) -> None:
         if self._stream is None:
@@ -79,21 +105,26 @@ class ReplyView:
     def _thought(self, text: str) -> None:
         self._thoughts += 1
         if self._think == "hide":
-            self._status.draw(f"thinking: {self._thoughts:,} tokens")
+            counted = f"thinking: {self._thoughts:,} tokens"
+            self._status.draw(fitting(counted, self._screen.size.columns - 1))
             return
         self._status.clear()
-        if self._thoughts == 1 and self._screen.color:
-            self._stdout.style(DIM)
-        self._stdout.text(text.lstrip("\n") if self._thoughts == 1 else text)
+        if self._thoughts == 1:
+            self._stdout.style(DIM if self._screen.color else "")
+            text = text.lstrip("\n")
+        text = self._held + text
+        shown = text.rstrip("\n")
+        self._held = text[len(shown) :]
+        self._stdout.text(shown)
 
     def _end_thoughts(self) -> None:
         if not self._thoughts:
             return
         if self._think == "hide":
+            self._status.clear()
             self._screen.note(f"thought for {self._thoughts:,} tokens · /think shows it")
             return
-        if self._screen.color:
-            self._stdout.style(PLAIN)
+        self._screen.reset()
         self._stdout.end_line()
         self._screen.blank()
 
@@ -104,22 +135,16 @@ class ReplyView:
             self._stream.close()
         self._stdout.end_line()
         self._screen.blank()
-        ending = _ENDINGS.get(outcome.finish.reason)
-        if ending is not None:
-            self._screen.note(ending.format(tokens=outcome.finish.completion_tokens))
-        self._screen.note(" · ".join(summary(outcome)))
 
     def fail(self, message: str, code: int) -> None:
-        self._status.clear()
+        """What went wrong is said by others."""
 
 
 def summary(outcome: Outcome) -> list[str]:
     """The figures of the line below a reply."""
     finish, timings = outcome.finish, outcome.finish.timings
     new = finish.prompt_tokens - finish.cached_tokens
-    parts = [
-        f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,} tokens"
-    ]
+    parts = [f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,} tokens"]
     if timings.ttft_seconds is not None:
         parts.append(f"TTFT {timings.ttft_seconds:.2f} s")
     if timings.decode_tokens_per_second is not None:

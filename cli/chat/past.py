@@ -1,0 +1,47 @@
+"""Where a chat that is taken up had got to, as it would stand on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nextok.cli.console import visible
+
+if TYPE_CHECKING:
+    from nextok.cli.chat.screen import Screen
+    from nextok.cli.chat.view import Stream
+    from nextok.generation.conversation import Conversation
+
+_SHOWN = 2
+"""Messages."""
+_LINES = 6
+"""Of a message of the user's: a whole file may be in it."""
+
+
+def show_past(
+    conversation: Conversation, name: str | None, screen: Screen, stream: Callable[[], Stream]
+) -> None:
+    """The last messages; nothing for a chat in which nothing was said."""
+    entries = conversation.entries()
+    if not entries:
+        return
+    many = "1 message" if len(entries) == 1 else f"{len(entries):,} messages"
+    screen.note(f"{name}: {many}" if name else many)
+    for entry in entries[-_SHOWN:]:
+        screen.blank()
+        if entry.role == "user":
+            show_message(entry.content, screen)
+        else:
+            laid_out = stream()
+            laid_out.feed(visible(entry.content))
+            laid_out.close()
+    screen.blank()
+
+
+def show_message(text: str, screen: Screen) -> None:
+    """What the user said, as it would stand at a prompt."""
+    lines = text.strip("\n").split("\n")
+    shown = "\n. ".join(lines[:_LINES])
+    screen.say(f"> {shown}", dim=True)
+    if len(lines) > _LINES:
+        screen.note(f"and {len(lines) - _LINES:,} more lines")

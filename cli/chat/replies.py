@@ -1,0 +1,67 @@
+"""The forms a turn of the chat takes: on the terminal, in a file, as lines of JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nextok.cli.answer import Answer, JsonLines, PlainAnswer
+from nextok.cli.chat.markdown_plain import PlainStream
+from nextok.cli.chat.markdown_stream import MarkdownStream
+from nextok.cli.chat.view import Footer, ReplyView, Stream
+
+if TYPE_CHECKING:
+    from nextok.cli.chat.screen import Screen
+    from nextok.cli.chat.session import Session
+    from nextok.cli.settings import OutputSettings, ThinkMode
+    from nextok.cli.stdout import Stdout
+    from nextok.cli.trace import Trace
+
+
+class Replies:
+    """Makes the consumers of one turn after another."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        stdout: Stdout,
+        screen: Screen,
+        output: OutputSettings,
+        trace: Trace | None,
+    ) -> None:
+        """stdout: where the words go; it may be the screen's terminal."""
+        self._session = session
+        self._stdout = stdout
+        self._screen = screen
+        self._output = output
+        self._trace = trace
+        self._turns = 0
+
+    def answers(self, think: ThinkMode) -> list[Answer]:
+        """For the next turn."""
+        self._turns += 1
+        answers = self._shown(think)
+        if self._trace is not None:
+            answers.append(JsonLines(self._trace.line, turn=self._turns))
+        return answers
+
+    def stream(self) -> Stream:
+        """Shows a text on the terminal as it is to look."""
+        if not self._session.resolved.chat.markdown or not self._screen.draws:
+            return PlainStream(self._screen.draw)
+        return MarkdownStream(
+            self._screen.draw,
+            width=lambda: self._screen.size.columns,
+            height=lambda: self._screen.size.lines,
+            color=self._screen.color,
+        )
+
+    def _shown(self, think: ThinkMode) -> list[Answer]:
+        status, terminal = self._session.status, self._stdout.is_terminal
+        footer = Footer(self._screen, status)
+        if self._output.jsonl:
+            lines = JsonLines(self._stdout.line, turn=self._turns)
+            return [lines] if terminal else [lines, footer]
+        if not terminal:
+            return [PlainAnswer(self._stdout, self._output.think or "hide"), footer]
+        return [ReplyView(self._stdout, self._screen, status, self.stream, think), footer]
