@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from nextok.cli.chat.editor import Left, Options, Terminated
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
-from nextok.cli.chat.prompt_signals import ENDING, hear, hold, kept_signals, not_ignored
+from nextok.cli.chat.prompt_signals import ENDING, prompt_signals
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.console import visible
 
@@ -44,7 +44,7 @@ class PlainEditor:
     def read(self, *, default: str, quiet_until: float) -> Message:
         self._interrupts = Interrupts(self._options.clock, quiet_until)
         keyboard, quiet = self._options.keyboard, self._options.quiet
-        with kept_signals(), quiet, _line_editing(keyboard, quiet), _signal_pipe() as signals:
+        with _signals() as signals, quiet, _line_editing(keyboard, quiet):
             text = default
             self._write(_MARK + visible(default))
             while True:
@@ -62,7 +62,7 @@ class PlainEditor:
                 text += "\n"
                 self._write(_CONTINUED)
 
-    def _line(self, signals: int, before: str) -> str | None:
+    def _line(self, signals: _Signals, before: str) -> str | None:
         """The next line, without its end; None when what was typed has been taken back."""
         ends = 0
         while True:
@@ -79,12 +79,11 @@ class PlainEditor:
             if end:
                 self._arrived = rest
                 return line
-            ready, _, _ = select.select([self._options.keyboard, signals], [], [])
-            if signals in ready:
-                if self._signalled(os.read(signals, 64), empty=not (before or self._arrived)):
-                    self._arrived = ""
-                    return None
-            else:
+            ready, _, _ = select.select([self._options.keyboard, signals.wakeup], [], [])
+            if self._signalled(signals.taken(), empty=not (before or self._arrived)):
+                self._arrived = ""
+                return None
+            if self._options.keyboard in ready:
                 self._arrived += self._read()
 
     def _read(self) -> str:
@@ -95,7 +94,7 @@ class PlainEditor:
         typed = self._decoder.decode(data) if data else _END_OF_INPUT
         return typed.replace(_ITS_TRACE, _END_OF_INPUT)
 
-    def _signalled(self, numbers: bytes, *, empty: bool) -> bool:
+    def _signalled(self, numbers: list[int], *, empty: bool) -> bool:
         """Whether the prompt is to begin anew."""
         for number in numbers:
             if number in ENDING:
@@ -141,24 +140,35 @@ def _line_editing(descriptor: int, quiet: QuietKeys) -> Iterator[None]:
         quiet.apply()
 
 
+class _Signals:
+    """The numbers that have come, and a descriptor to wait for more."""
+
+    def __init__(self, wakeup: int) -> None:
+        self.wakeup = wakeup
+        self._numbers: list[int] = []
+
+    def add(self, number: int) -> None:
+        self._numbers.append(number)
+
+    def taken(self) -> list[int]:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.wakeup, 64)
+        numbers, self._numbers = self._numbers, []
+        return numbers
+
+
 @contextlib.contextmanager
-def _signal_pipe() -> Iterator[int]:
-    """Where the numbers of signals arrive meanwhile; Ctrl-Z is left to the kernel."""
+def _signals() -> Iterator[_Signals]:
+    """Those of a prompt; Ctrl-Z is left to the kernel."""
     ours, wakeup = os.pipe()
+    os.set_blocking(ours, False)
     os.set_blocking(wakeup, False)
-    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     try:
-        for number in not_ignored():
-            if number != signal.SIGTSTP:
-                signal.signal(number, _nothing)
-        hear()
-        yield ours
+        with prompt_signals() as signals, signals.stopping_as_usual():
+            signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+            arrived = _Signals(ours)
+            signals.hear(arrived.add)
+            yield arrived
     finally:
-        hold()
-        signal.set_wakeup_fd(-1)
         os.close(ours)
         os.close(wakeup)
-
-
-def _nothing(number: int, frame: object) -> None:
-    """Python's handler: it only has to exist for the wake-up descriptor to be written."""

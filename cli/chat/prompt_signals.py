@@ -1,46 +1,83 @@
 """The signals at a prompt: taken over for the time of one reading, and given back as they were.
 
-Between taking them over and giving them back none can be lost or hit the wrong handler: they wait.
+From the first moment to the last each signal has a handler of ours: none is lost, and none kills
+the process while the terminal is in another mode. One that comes while nobody listens waits.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 TAKEN = (signal.SIGINT, *ENDING, signal.SIGTSTP)
+_TOUCHED = (signal.SIGWINCH, signal.SIGCONT)
+"""By event loops, which do not give them back."""
+
+
+class PromptSignals:
+    """What becomes of the signals. Handlers run in the main thread, between two instructions."""
+
+    def __init__(self) -> None:
+        self._waiting: list[int] = []
+        self._listener: Callable[[int], object] | None = None
+
+    def hear(self, listener: Callable[[int], object]) -> None:
+        """Tell it each signal's number, at first those that have waited."""
+        self._listener = listener
+        while self._waiting:
+            listener(self._waiting.pop(0))
+
+    def hold(self) -> None:
+        """Whatever comes from now on waits."""
+        self._listener = None
+
+    @contextlib.contextmanager
+    def stopping_as_usual(self) -> Iterator[None]:
+        """Ctrl-Z stops us at once, as if we knew nothing of it."""
+        before = signal.getsignal(signal.SIGTSTP)
+        if before == self.take:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTSTP, before)
+
+    def take(self, number: int, frame: object) -> None:
+        """Python's handler."""
+        if self._listener is None:
+            self._waiting.append(number)
+        else:
+            self._listener(number)
+
+    def pass_on(self) -> None:
+        """Send again what has waited in vain: there are other handlers now."""
+        for number in self._waiting:
+            os.kill(os.getpid(), number)
 
 
 @contextlib.contextmanager
-def kept_signals() -> Iterator[None]:
-    """Whatever is done to handlers inside is undone at the end. The signals wait, but for the time
-    between `hear` and `hold`."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, TAKEN)
-    handlers = {number: signal.getsignal(number) for number in (*TAKEN, signal.SIGWINCH)}
+def prompt_signals() -> Iterator[PromptSignals]:
+    """Handlers, mask and wake-up descriptor are the prompt's inside, and as they were behind it.
+
+    What nohup or a shell has made ignored stays ignored.
+    """
+    signals = PromptSignals()
+    handlers = {number: signal.getsignal(number) for number in (*TAKEN, *_TOUCHED)}
     wakeup = signal.set_wakeup_fd(-1)
+    for number in TAKEN:
+        if handlers[number] is not signal.SIG_IGN:
+            signal.signal(number, signals.take)
+    mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, TAKEN)
     try:
-        yield
+        yield signals
     finally:
-        hold()
+        signals.hold()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in handlers.items():
-            if handler is not None:  # None: not Python's, and nothing of ours has touched it
+            if handler is not None:  # None is a handler that is not Python's
                 signal.signal(number, handler)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def hear() -> None:
-    """The handlers are in place: whatever waited comes now."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, TAKEN)
-
-
-def hold() -> None:
-    """The handlers are about to go: whatever comes now waits."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, TAKEN)
-
-
-def not_ignored() -> list[signal.Signals]:
-    """Those of `TAKEN` that somebody wants: what nohup or a shell ignores stays ignored."""
-    return [number for number in TAKEN if signal.getsignal(number) is not signal.SIG_IGN]
+        signals.pass_on()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import os
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -31,7 +32,7 @@ from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.keys import key_bindings
 from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
-from nextok.cli.chat.prompt_signals import ENDING, hear, hold, kept_signals, not_ignored
+from nextok.cli.chat.prompt_signals import ENDING, PromptSignals, prompt_signals
 from nextok.generation.errors import UsageError
 
 
@@ -69,12 +70,13 @@ class ScreenEditor:
         """Whether the text, unless it is a recalled one, begins with a paste."""
         self._is_elsewhere = False
         self._ended: Terminated | None = None
+        self._signals = PromptSignals()
 
     def read(self, *, default: str, quiet_until: float) -> Message:
         self._interrupts = Interrupts(self._options.clock, quiet_until)
         self._ended = None
         try:
-            with kept_signals(), self._options.quiet:
+            with prompt_signals() as self._signals, self._options.quiet:
                 message = asyncio.run(self._run(default))
         except EOFError:
             raise Left from None
@@ -141,7 +143,7 @@ class ScreenEditor:
                 handle_sigint=False,
             )
         finally:
-            hold()
+            self._signals.hold()
 
     def _begin(self, default: str) -> None:
         """Everything is there but the terminal's mode."""
@@ -151,9 +153,10 @@ class ScreenEditor:
         self._untouched, self._begins_untyped = default, bool(default)
         # What was read with the last message is fed after the history is loaded: it may hold an Up.
         loop.call_soon(self._feed, get_typeahead(self._input))
-        for number in not_ignored():
-            loop.add_signal_handler(number, self._signalled, number)
-        hear()
+        # A loop that handles any signal wakes up for every one, and lets our handlers run.
+        loop.add_signal_handler(signal.SIGCONT, int)
+        wakes, context = loop.call_soon_threadsafe, contextvars.copy_context()
+        self._signals.hear(lambda number: wakes(self._signalled, number, context=context))
 
     def _put(self, text: str) -> None:
         """Replace what stands there by a text that nobody typed. Undo brings it back."""
@@ -223,17 +226,12 @@ class ScreenEditor:
     async def _given_away(self) -> AsyncIterator[None]:
         """The terminal is another program's: our drawing is gone, the modes are as at the start,
         and Ctrl-Z is the kernel's again, so that we stop together with the other one."""
-        loop = asyncio.get_running_loop()
-        was_heard = loop.remove_signal_handler(signal.SIGTSTP)
-        try:
+        with self._signals.stopping_as_usual():
             async with in_terminal():
                 self._options.quiet.restore()
                 yield
                 # The other one may have left its last line open.
                 self._application.output.write_raw("\r")
-        finally:
-            if was_heard:
-                loop.add_signal_handler(signal.SIGTSTP, self._signalled, signal.SIGTSTP)
 
 
 def _whole(text: str) -> str:

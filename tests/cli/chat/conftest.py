@@ -26,18 +26,6 @@ import pytest
 from nextok.cli.chat.editor import Editor, Suggestion
 from nextok.cli.chat.reply_mode import QuietKeys
 
-
-def _screen_svg() -> Any:
-    """The module tests/screen_svg.py: under importlib mode it has no name to import it by."""
-    path = Path(__file__).parents[2] / "screen_svg.py"
-    spec = importlib.util.spec_from_file_location("nextok_tests_screen_svg", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCREEN_SVG = _screen_svg()
 HANG = 30
 """Seconds after which nothing more is expected."""
 CONTROL = {f"ctrl-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
@@ -64,6 +52,19 @@ KEYS = CONTROL | {
 SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
 CURSOR = re.compile(rb"\x1b\[\?25([hl])")
 BRACKETED_PASTE = re.compile(rb"\x1b\[\?2004([hl])")
+
+
+def _screen_svg() -> Any:
+    """The module tests/screen_svg.py: under importlib mode it has no name to import it by."""
+    path = Path(__file__).parents[2] / "screen_svg.py"
+    spec = importlib.util.spec_from_file_location("nextok_tests_screen_svg", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCREEN_SVG = _screen_svg()
 
 
 class Emulator(pyte.Screen):
@@ -268,7 +269,7 @@ _SIZES = ("COLUMNS", "LINES")
 
 
 def _begin(argv: list[str], env: dict[str, str], calls: Callable[[], int] | None) -> None:
-    """In the child: standard input becomes its controlling terminal. Without `calls` that is all."""
+    """In the child: standard input becomes its controlling terminal. No `calls`: that is all."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     if calls is None:
         return
@@ -345,6 +346,7 @@ class Typist:
         self.notes: list[str] = []
         self.clock: Callable[[], float] = lambda: 100.0
         """It stands still: each press of a key comes soon after the one before."""
+        self.bottom_line: Callable[[], list[tuple[str, str]]] = list
         self.editor = self.another()
 
     def another(
@@ -358,7 +360,7 @@ class Typist:
         self.editor = Editor(
             history=history,
             complete=complete,
-            bottom_line=list,
+            bottom_line=lambda: self.bottom_line(),
             color=True,
             output=self._theirs,
             keyboard=self._theirs,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nextok.cli.chat.editor import Left, Suggestion
+from nextok.cli.chat.editor import Left, Suggestion, Terminated
 
 
 @pytest.mark.parametrize(
@@ -239,6 +239,25 @@ def test_reading_leaves_no_trace(typist: Any) -> None:
             signal.signal(number, old)
         os.close(ours)
         os.close(wakeup)
+
+
+def test_a_signal_that_comes_while_it_is_drawn_counts(typist: Any) -> None:
+    numbers = [signal.SIGTERM]
+
+    def bottom_line() -> list[tuple[str, str]]:
+        for number in numbers:
+            signal.raise_signal(number)
+        numbers.clear()
+        return []
+
+    typist.bottom_line = bottom_line
+    with pytest.raises(Terminated) as ended:
+        typist.read()
+    assert ended.value.number == signal.SIGTERM
+    numbers.append(signal.SIGINT)
+    assert typist.read("kept<enter>", default="it is ", quiet_until=100.1) == "it is kept"
+    numbers.append(signal.SIGINT)
+    assert typist.read("anew<enter>", default="cleared ") == "anew"
 
 
 def test_nothing_is_written_without_a_history(typist: Any) -> None:
