@@ -27,11 +27,10 @@ class CodeBlock:
 
     def __init__(self, layout: LineLayout, theme: Theme, info: str) -> None:
         """info: what stands behind the fence; its first word names the language."""
-        name = language(info)
         self._layout = layout
         self._pen = layout.pen
         self._indent = Piece(theme.code_indent)
-        self._highlighter = Highlighter(name if layout.pen.color else "")
+        self._highlighter = Highlighter(language(info) if layout.pen.color else "")
         self._is_open = False
         self._line = ""
         self._margin: list[Piece] = []
@@ -40,9 +39,9 @@ class CodeBlock:
         """Where in the line the current row begins."""
         self._room = 0
         """Columns left in the current row."""
-        if name:
+        if info:
             self._begin_line()
-            self._pen.text(name, theme.faint)
+            self._pen.text(info.replace("\t", " "), theme.faint)
             layout.end_line()
 
     def text(self, text: str) -> None:

@@ -52,8 +52,9 @@ def fitted(needs: Sequence[Need], room: int) -> list[int] | None:
     Narrow columns get what they need, the others share what is left, if possible without breaking
     words.
     """
+    widest = min(room, max(one.text for one in needs))
     for keep_words in (True, False):
-        for most in range(max(one.text for one in needs), LEAST_COLUMNS - 1, -1):
+        for most in range(max(widest, LEAST_COLUMNS), LEAST_COLUMNS - 1, -1):
             widths = [max(min(one.text, most), one.word if keep_words else 0) for one in needs]
             if sum(widths) <= room:
                 return _with_rest(widths, needs, room)

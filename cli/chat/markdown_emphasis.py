@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 from nextok.cli.chat.markdown_style import PLAIN, Style, Theme, layered
 
+_DEEPEST = 20
+"""Styles in each other; what would open more is text."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -52,12 +55,12 @@ class Emphasis:
             return run.count
         opens, closes = _flanks(run)
         left = self._close(run, opens) if closes else run.count
-        if left and opens:
+        if left and opens and len(self._openers) < _DEEPEST:
             self._open(run, left, closes)
             left = 0
         self.style = PLAIN
-        for opener in self._openers:
-            self.style = layered(self.style, self._style_of(opener))
+        for style in dict.fromkeys(map(self._style_of, self._openers)):
+            self.style = layered(self.style, style)
         return left
 
     def _open(self, run: Run, count: int, closes: bool) -> None:

@@ -15,6 +15,7 @@ from nextok.cli.chat.markdown_style import PLAIN, Style, Theme, layered
 
 _SPECIAL = re.compile(r"[\\`*_~\[!&]")
 _TICKS = re.compile("`+")
+_RUN = re.compile(r"\*+|_+|~+|`+")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _ENTITIES = {
     "&amp;": "&",
@@ -109,9 +110,7 @@ class InlineParser:
             self._show(text, layered(below, style))
 
     def _delimiters(self, text: str, at: int, final: bool) -> int | None:
-        end = at + 1
-        while end < len(text) and text[end] == text[at]:
-            end += 1
+        end = _end_of_run(text, at)
         if end == len(text) and not final:
             return None
         run = Run(
@@ -163,12 +162,12 @@ class InlineParser:
         inside = InlineParser(self._emit, self._theme, self._theme.link)
         inside.feed(label)
         inside.release()
-        if not link.says_its_address and label != link.address:
+        if not link.says_all:
             self._emit(" ", PLAIN)
-            self._emit(f"({link.address})", self._theme.faint)
+            self._emit(f"({link.target})", self._theme.faint)
 
     def _open_code(self, text: str, at: int, final: bool) -> int | None:
-        end = _end_of_ticks(text, at)
+        end = _end_of_run(text, at)
         if end == len(text):
             return self._text(text, at, end) if final else None
         spaced = text[end] == " "
@@ -200,6 +199,6 @@ class InlineParser:
         self._emit(text[: len(text) - len(self._code_space)], self._theme.code)
 
 
-def _end_of_ticks(text: str, at: int) -> int:
-    found = _TICKS.match(text, at)
+def _end_of_run(text: str, at: int) -> int:
+    found = _RUN.match(text, at)
     return found.end() if found else at

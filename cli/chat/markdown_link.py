@@ -15,14 +15,17 @@ class Link:
 
     label: str
     address: str
+    target: str
+    """The address and, if there is one, the title behind it."""
     end: int
 
     @property
-    def says_its_address(self) -> bool:
-        """Whether the label is the address, so that it need not be repeated."""
+    def says_all(self) -> bool:
+        """Whether the label is the address, or stands for it, so that it need not be repeated."""
         bare = self.address.removeprefix("mailto:").removeprefix("https://")
         bare = bare.removeprefix("http://").rstrip("/")
-        return self.label in (self.address, bare, f"{bare}/")
+        shown = self.label or self.address
+        return self.target == self.address and shown in (self.address, bare, f"{bare}/")
 
 
 class NoLink(Enum):
@@ -45,11 +48,17 @@ def link_at(text: str, start: int) -> Link | NoLink:
     found = _address(text, at, limit)
     if found is None or found[1] == limit:
         return unknown
-    address, at = found
-    end = _end(text, at, limit)
+    address, after = found
+    end = _end(text, after, limit)
     if isinstance(end, NoLink):
         return unknown if end is NoLink.UNKNOWN else end
-    return Link(label=text[start + 1 : closing], address=address, end=end)
+    title = text[after : end - 1].strip()
+    return Link(
+        label=text[start + 1 : closing],
+        address=address,
+        target=f"{address} {title}" if title else address,
+        end=end,
+    )
 
 
 def _closing(text: str, start: int, limit: int, pair: str) -> int:

@@ -66,9 +66,10 @@ class Item:
         if indent < _LEAST_NESTING:
             return NoMatch.ENDS
         nested = is_item(head, whole=whole)
-        if nested is None:
-            return NoMatch.UNKNOWN
-        return indent if nested else NoMatch.ENDS
+        if not nested:
+            return NoMatch.UNKNOWN if nested is None else NoMatch.ENDS
+        self.indent = indent  # and so it is for what is nested in that one
+        return indent
 
 
 Container = Quote | Item
