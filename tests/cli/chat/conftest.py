@@ -8,6 +8,7 @@ import importlib.util
 import os
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -23,8 +24,10 @@ from typing import Any
 import pyte
 import pytest
 
+from nextok.backends.chat_file import read_records
 from nextok.cli.chat.editor import Editor, Suggestion
 from nextok.cli.chat.reply_mode import QuietKeys
+from nextok.generation.conversation import Conversation
 
 HANG = 30
 """Seconds after which nothing more is expected."""
@@ -429,3 +432,90 @@ def typist() -> Iterator[Typist]:
 def screen_svg() -> Any:
     """Draws and compares screens: tests/screen_svg.py."""
     return SCREEN_SVG
+
+
+NEXTOK = Path(sys.executable).with_name("nextok")
+
+
+class Talk(Terminal):
+    """`nextok chat` at a terminal of its own, and what it keeps."""
+
+    @property
+    def prompts(self) -> int:
+        """How often a line could be typed so far."""
+        return self.raw.count(b"\x1b[?2004h")
+
+    def at_prompt(self) -> bool:
+        """Whether an empty one waits: nothing is typed, and the line about the state is below."""
+        lines = self.lines()
+        return lines[-2:-1] == [">"] and self.cursor == (2, len(lines) - 2)
+
+    def wait_for_prompt(self, number: int = 1) -> None:
+        """Until it waits for the `number`th time."""
+        self.wait_until(
+            lambda: self.prompts >= number and self.at_prompt(), f"prompt {number} does not come"
+        )
+
+    def say(self, text: str) -> list[str]:
+        """Type a line on an empty screen and send it; all that comes of it up to the next prompt,
+        without the blank lines around."""
+        number = self.prompts + 1
+        self.key("ctrl-l")
+        self.send(text + "\r")
+        self.wait_for_prompt(number)
+        said = [*self.lines()[1:-2]]
+        while said and not said[0]:
+            del said[0]
+        while said and not said[-1]:
+            del said[-1]
+        return said
+
+    def leave(self) -> int:
+        """By the key for it; the exit code."""
+        self.key("ctrl-d")
+        return self.wait()
+
+    def saved(self, name: str = "") -> Conversation:
+        """The chat as its file has it: the one of that name, or the one written last."""
+        paths = (_state() / "chats").glob(f"{name or '*'}.jsonl")
+        conversation = Conversation()
+        path = max(paths, key=lambda one: one.stat().st_mtime_ns)
+        assert not read_records(path, conversation.apply).bad_count
+        return conversation
+
+    def messages(self, name: str = "") -> list[str]:
+        """The texts on the path that is talked on, as they are saved."""
+        return [entry.content for entry in self.saved(name).entries()]
+
+
+@pytest.fixture
+def talk(known_models: Path) -> Iterator[Callable[..., Talk]]:
+    """`talk(model, *options, **as for terminal)`: see `Talk`. It waits for the prompt, unless it is
+    told not to: `ready=False`."""
+    started: list[Talk] = []
+    seen, ours = (folder / "checked-models.json" for folder in (known_models / "nextok", _state()))
+    _copy(seen, ours)
+
+    def start(model: Path, *options: str | Path, ready: bool = True, **others: Any) -> Talk:
+        argv = (NEXTOK, "chat", "-t", "1", "-m", model, *options)
+        started.append(Talk(*argv, **{"rows": 50, **others}))
+        if ready:
+            started[-1].wait_for_prompt()
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+    _copy(ours, seen)
+
+
+def _state() -> Path:
+    """The folder of what is kept."""
+    return Path(os.environ["XDG_STATE_HOME"]) / "nextok"
+
+
+def _copy(one: Path, other: Path) -> None:
+    """What is known of the models is kept for the next test: it takes a while to find out."""
+    if one.exists():
+        other.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shutil.copyfile(one, other)
