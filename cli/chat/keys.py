@@ -11,7 +11,7 @@ from typing import Protocol
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, Filter, has_focus, is_searching
+from prompt_toolkit.filters import Always, Condition, Filter, has_focus, is_searching
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.bindings.search import abort_search
 from prompt_toolkit.keys import Keys
@@ -53,7 +53,7 @@ def key_bindings(buffer: Buffer, actions: Actions) -> KeyBindings:
     add("c-d", does=actions.leave, filter=typing & nothing_typed)
     add("c-g", does=actions.edit_elsewhere)
     add("c-x", "c-e", does=actions.edit_elsewhere)
-    add("c-z", does=actions.suspend)
+    add("c-z", does=actions.suspend, filter=Always())
     keys.add("<sigint>", filter=is_searching)(abort_search)
 
     @keys.add(Keys.BracketedPaste, filter=typing)

@@ -11,19 +11,17 @@ import contextlib
 import contextvars
 import os
 import signal
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 from prompt_toolkit.application import Application, in_terminal
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.document import Document
-from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.history import History
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.styles import DummyStyleTransformation
 
 from nextok.cli.chat.completer import SuggestionCompleter
+from nextok.cli.chat.draft import Draft
 from nextok.cli.chat.editor import Left, Options, Terminated
 from nextok.cli.chat.editor_layout import STYLE, NoStyle, editor_layout
 from nextok.cli.chat.editor_terminal import terminal_input, terminal_output
@@ -31,7 +29,7 @@ from nextok.cli.chat.external_editor import ExternalEditor
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.keys import key_bindings
-from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
+from nextok.cli.chat.message import Message
 from nextok.cli.chat.prompt_signals import ENDING, PromptSignals, prompt_signals
 from nextok.generation.errors import UsageError
 
@@ -41,21 +39,14 @@ class ScreenEditor:
 
     def __init__(self, options: Options, history: InputHistory) -> None:
         self._options = options
-        self._history = history
+        self._draft = Draft(history, SuggestionCompleter(options.complete))
         self._input = terminal_input(options.keyboard)
         self._elsewhere = ExternalEditor(
             options.environ, keyboard=options.keyboard, output=options.output
         )
-        self._buffer = Buffer(
-            name=DEFAULT_BUFFER,
-            history=_Recalled(history),
-            completer=SuggestionCompleter(options.complete),
-            multiline=True,
-        )
-        self._buffer.on_text_changed += self._notice_empty
         self._application: Application[Message] = Application(
-            layout=editor_layout(self._buffer, options.bottom_line),
-            key_bindings=key_bindings(self._buffer, self),
+            layout=editor_layout(self._draft.buffer, options.bottom_line),
+            key_bindings=key_bindings(self._draft.buffer, self),
             style=STYLE,
             style_transformation=DummyStyleTransformation() if options.color else NoStyle(),
             include_default_pygments_style=False,
@@ -64,10 +55,6 @@ class ScreenEditor:
             output=terminal_output(options.output),
         )
         self._interrupts = Interrupts(options.clock, 0.0)
-        self._untouched = ""
-        """The whole text after the last paste: what follows is not in it."""
-        self._begins_untyped = False
-        """Whether the text, unless it is a recalled one, begins with a paste."""
         self._is_elsewhere = False
         self._ended: Terminated | None = None
         self._signals = PromptSignals()
@@ -91,31 +78,23 @@ class ScreenEditor:
     # -- what keys do
 
     def enter(self) -> None:
-        buffer, text = self._buffer, self._buffer.text
+        buffer = self._draft.buffer
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None  # it has been chosen, not sent
             return
-        typed = not (self._begins_untyped and self._is_fresh())
-        message = entered(_whole(text), typed=typed, untouched=text == self._untouched)
-        if message is not None:
-            self._finish(message)
-            return
-        if not opens_block(text, typed=typed):
-            buffer.document = Document(text.removesuffix(GOES_ON))
-        buffer.newline(copy_margin=False)
+        message = self._draft.enter()
+        if message is not None and not self._application.is_done:
+            self._application.exit(result=message)
 
     def paste(self, text: str) -> None:
-        if self._buffer.cursor_position == 0:
-            self._begins_untyped = self._is_fresh()
-        self._buffer.insert_text(text)
-        self._untouched = self._buffer.text
+        self._draft.paste(text)
 
     def interrupt(self) -> None:
         if self._is_elsewhere:
             return  # it is the other program's
-        press = self._interrupts.press(empty=not self._buffer.text)
+        press = self._interrupts.press(empty=not self._draft.buffer.text)
         if press is Press.CLEAR:
-            self._put("")
+            self._draft.replace("")
         elif press is Press.EXPLAIN:
             self._note(HOW_TO_LEAVE)
         elif press is Press.LEAVE:
@@ -148,9 +127,7 @@ class ScreenEditor:
     def _begin(self, default: str) -> None:
         """Everything is there but the terminal's mode."""
         loop = asyncio.get_running_loop()
-        self._buffer.reset(Document(default))
-        self._buffer.load_history_if_not_yet_loaded()
-        self._untouched, self._begins_untyped = default, bool(default)
+        self._draft.start(default)
         # What was read with the last message is fed after the history is loaded: it may hold an Up.
         loop.call_soon(self._feed, get_typeahead(self._input))
         # A loop that handles any signal wakes up for every one, and lets our handlers run.
@@ -158,28 +135,15 @@ class ScreenEditor:
         wakes, context = loop.call_soon_threadsafe, contextvars.copy_context()
         self._signals.hear(lambda number: wakes(self._signalled, number, context=context))
 
-    def _put(self, text: str) -> None:
-        """Replace what stands there by a text that nobody typed. Undo brings it back."""
-        self._buffer.save_to_undo_stack()
-        self._buffer.exit_selection()
-        self._buffer.go_to_history(len(self._history.entries()))
-        self._buffer.document = Document(text)
-        self._untouched, self._begins_untyped = text, bool(text)
-
-    def _notice_empty(self, buffer: Buffer) -> None:
-        if not buffer.text:
-            self._begins_untyped = False
-
-    def _is_fresh(self) -> bool:
-        """Whether the text is no recalled one: the buffer has it behind all that are."""
-        return self._buffer.working_index == len(self._history.entries())
-
     def _feed(self, keys: list[KeyPress]) -> None:
         self._application.key_processor.feed_multiple(keys)
         self._application.key_processor.process_keys()
 
     def _signalled(self, number: int) -> None:
-        if number == signal.SIGINT:
+        if number == signal.SIGINT and self._application.is_done:
+            self._signals.hold()  # it is meant for what comes next
+            self._signals.take(number, None)
+        elif number == signal.SIGINT:
             self._application.key_processor.send_sigint()
         elif number == signal.SIGTSTP:
             self.suspend()
@@ -191,10 +155,6 @@ class ScreenEditor:
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Something went wrong outside of any call: it goes the way of every other error."""
         self._fail(context.get("exception") or RuntimeError(context["message"]))
-
-    def _finish(self, message: Message) -> None:
-        if not self._application.is_done:
-            self._application.exit(result=message)
 
     def _fail(self, error: BaseException) -> None:
         if self._application.is_running and not self._application.is_done:
@@ -211,7 +171,7 @@ class ScreenEditor:
             os.kill(0, signal.SIGTSTP)  # what was started with us stops too
 
     async def _edit_elsewhere(self) -> None:
-        text = self._buffer.text
+        text = self._draft.buffer.text
         try:
             async with self._given_away():
                 text = await self._elsewhere.edited(text)
@@ -219,8 +179,8 @@ class ScreenEditor:
             self._note(str(error))
         finally:
             self._is_elsewhere = False
-        if text != self._buffer.text:
-            self._put(text)
+        if text != self._draft.buffer.text:
+            self._draft.replace(text)
 
     @contextlib.asynccontextmanager
     async def _given_away(self) -> AsyncIterator[None]:
@@ -232,29 +192,3 @@ class ScreenEditor:
                 yield
                 # The other one may have left its last line open.
                 self._application.output.write_raw("\r")
-
-
-def _whole(text: str) -> str:
-    """The text with bytes that are no characters replaced: keys come with them escaped."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-class _Recalled(History):
-    """The history as prompt_toolkit wants it; what is added is not its business."""
-
-    def __init__(self, history: InputHistory) -> None:
-        super().__init__()
-        self._history = history
-
-    async def load(self) -> AsyncGenerator[str, None]:
-        for text in self.load_history_strings():
-            yield text
-
-    def get_strings(self) -> list[str]:
-        return self._history.entries()
-
-    def load_history_strings(self) -> list[str]:
-        return self._history.entries()[::-1]
-
-    def store_string(self, string: str) -> None:
-        """Not called: the buffer is never asked to append."""
