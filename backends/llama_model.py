@@ -144,6 +144,10 @@ class LlamaModel:
             raise EngineError("the context has no room left: raise --ctx-size")
         raise EngineError(f"the engine failed to decode ({status}): {log.reason()}")
 
+    def set_threads(self, threads: int) -> None:
+        """For passes of one token and of many alike."""
+        self._llama.llama_set_n_threads(self.context, threads, threads)
+
     def close(self) -> None:
         """Free the context; its caches are void."""
         if self.context:

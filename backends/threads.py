@@ -17,11 +17,12 @@ def default_threads() -> int:
 
     A hyper-thread's twin or a throttled core makes every barrier of the engine wait.
     """
-    allowed = _allowed_cpus()
+    allowed = allowed_cpus()
     return max(1, min(_physical(allowed), _quota(len(allowed))))
 
 
-def _allowed_cpus() -> set[int]:
+def allowed_cpus() -> set[int]:
+    """The numbers of the CPUs this process may run on."""
     if sys.platform == "linux":
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))

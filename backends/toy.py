@@ -137,6 +137,9 @@ class ToyModel:
                 break
         return [math.log(seen[token] + 1e-4) for token in range(END + 1)] if seen else []
 
+    def set_threads(self, threads: int) -> None:
+        """It computes with one, however many it is given."""
+
     def close(self) -> None:
         """Nothing is held."""
 

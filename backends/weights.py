@@ -14,6 +14,9 @@ from nextok.generation.sampling import Sampling
 class Context(Model, Protocol):
     """A Model that holds memory until it is closed."""
 
+    def set_threads(self, threads: int) -> None:
+        """How many compute from the next pass on; at first, as many as the options said."""
+
     def close(self) -> None:
         """Free it; its caches are void."""
 

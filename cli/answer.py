@@ -12,7 +12,7 @@ from typing import Protocol
 from nextok.cli.report import Outcome, RunFacts, as_json
 from nextok.cli.settings import ThinkMode
 from nextok.cli.stdout import Stdout
-from nextok.generation.events import Event, Prefill, Token
+from nextok.generation.events import Event, Prefill, Threads, Token
 from nextok.generation.reasoning import Span, SpanKind
 
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
@@ -104,7 +104,7 @@ class JsonAnswer:
 
 
 class JsonLines:
-    """`start`, `prefill`, `token` and `end`, each as it happens. Times in ms since the load."""
+    """`start`, `prefill`, `token`, `threads`, `end`, each as it happens. Times in ms since the load."""
 
     def __init__(self, write_line: Callable[[str], None], turn: int | None = None) -> None:
         """turn: its number in a chat, from 1; in every line, then."""
@@ -123,6 +123,8 @@ class JsonLines:
             )
         elif isinstance(event, Token):
             self._line("token", self._token(event))
+        elif isinstance(event, Threads):
+            self._line("threads", {"i": event.index, "threads": event.threads})
 
     def finish(self, facts: RunFacts, outcome: Outcome) -> None:
         self._line("end", as_json(facts, outcome))

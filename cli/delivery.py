@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nextok.cli.answer import Answer
 from nextok.cli.report import Outcome, RunFacts
-from nextok.generation.events import Event, Finish, Prefill
+from nextok.generation.events import Event, Finish, Prefill, Threads
 from nextok.generation.reasoning import ReasoningSplitter, Span, SpanKind
 
 
@@ -31,7 +32,9 @@ class Delivery:
 
     def event(self, event: Event) -> None:
         """Hand one event on, and the last one's consequences."""
-        if isinstance(event, Prefill):
+        if isinstance(event, Threads) and self.facts is not None:
+            self.facts = replace(self.facts, threads=event.threads)
+        if isinstance(event, (Prefill, Threads)):
             spans: list[Span] = []
         else:
             spans = self._split(event.text)

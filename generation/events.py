@@ -43,6 +43,14 @@ class Token:
 
 
 @dataclass(frozen=True)
+class Threads:
+    """From token `index` on, `threads` compute, until there is another such event."""
+
+    index: int
+    threads: int
+
+
+@dataclass(frozen=True)
 class Finish:
     """The end. `text` is what was held back until now and turned out to be no stop string."""
 
@@ -56,4 +64,4 @@ class Finish:
     timings: Timings
 
 
-Event: TypeAlias = Prefill | Token | Finish
+Event: TypeAlias = Prefill | Token | Threads | Finish

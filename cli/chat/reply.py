@@ -11,7 +11,7 @@ from nextok.cli.delivery import Delivery
 from nextok.cli.stdout import ReaderGone
 from nextok.cli.watcher import Keyboard, Watcher
 from nextok.generation.errors import EngineError
-from nextok.generation.events import Event, Finish, Prefill, Token
+from nextok.generation.events import Event, Finish, Prefill, Threads, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span
 
@@ -78,7 +78,7 @@ def speak(
         for event in watcher.watched(engine.events(request, stage.clock, began)):
             if isinstance(event, Finish):
                 watcher.came_back()
-            if not isinstance(event, Prefill):
+            if not isinstance(event, (Prefill, Threads)):
                 raw.append(event.text)
             if isinstance(event, Token):
                 ids.append(event.id)
@@ -88,7 +88,7 @@ def speak(
     if delivery.outcome is None:
         raise EngineError("the generation ended without a word about why")
     return Spoken(
-        facts=facts,
+        facts=delivery.facts or facts,  # as they were at the end
         outcome=delivery.outcome,
         raw="".join(raw),
         ids=tuple(ids),

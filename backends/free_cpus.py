@@ -1,0 +1,90 @@
+"""How many CPUs the other processes left to this one, lately.
+
+Promises a figure only where Linux keeps the times of each CPU; None elsewhere, and for a while
+too short to tell. Says nothing of quotas.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import NamedTuple
+
+_STAT = Path("/proc/stat")
+_TICK = 0.01
+"""Seconds. Linux counts in these (USER_HZ) on all architectures that matter."""
+_SHORTEST = 0.05
+"""Seconds. In less, a tick more or less would be a different answer."""
+_NICE, _IDLE, _IOWAIT = 1, 3, 4
+"""Columns of a CPU's line: proc_stat(5)."""
+
+
+class _Sample(NamedTuple):
+    at: float
+    idle: float
+    """Seconds that the CPUs, all together, had for whoever wants them."""
+    own: float
+    """Seconds of CPU time that this process and its children had."""
+
+
+def own_seconds() -> float:
+    """CPU time of this process, all its threads and the children that have ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+class FreeCpus:
+    """The CPUs in `allowed`, watched from the first `look` on."""
+
+    def __init__(
+        self,
+        allowed: Collection[int],
+        *,
+        stat: Path = _STAT,
+        clock: Callable[[], float] = time.monotonic,
+        own: Callable[[], float] = own_seconds,
+    ) -> None:
+        self._allowed = {f"cpu{cpu}" for cpu in allowed}
+        self._stat = stat
+        self._clock = clock
+        self._own = own
+        self._last: _Sample | None = None
+
+    def look(self) -> float | None:
+        """CPUs, on average since the last look, that were idle or ours.
+
+        None: this is the first look, the last one was a moment ago, or the system does not say.
+        """
+        before = self._last
+        if before is not None and self._clock() - before.at < _SHORTEST:
+            return None
+        now = self._last = self._sample()
+        if before is None or now is None:
+            return None
+        free = (now.idle - before.idle + now.own - before.own) / (now.at - before.at)
+        return min(max(free, 0.0), float(len(self._allowed)))
+
+    def _sample(self) -> _Sample | None:
+        try:
+            idle = idle_seconds(self._stat.read_text(), self._allowed)
+        except (OSError, ValueError, IndexError):
+            return None
+        return None if idle is None else _Sample(self._clock(), idle, self._own())
+
+
+def idle_seconds(stat: str, names: Collection[str]) -> float | None:
+    """Of the CPUs with these names (`cpu0`), from the text of /proc/stat; None if one is missing.
+
+    What runs at a lower priority than usual gives way to us, so its time counts as idle.
+    """
+    ticks, found = 0, 0
+    for line in stat.splitlines():
+        name, *columns = line.split(None, 8)
+        if name in names:
+            found += 1
+            ticks += sum(int(columns[one]) for one in (_NICE, _IDLE, _IOWAIT))
+        elif found and not name.startswith("cpu"):
+            break  # the lines after those of the CPUs are long
+    return ticks * _TICK if found == len(names) else None
