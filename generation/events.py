@@ -26,7 +26,8 @@ class Step:
     at: float
     """When it was sampled, in the clock's seconds."""
     gap: float
-    """Seconds since the token before it; a step's time shared among the tokens it yielded."""
+    """Seconds since the token before it, the consumer's time included; a step's time shared among
+    the tokens it yielded, which have the same `at`."""
     drafted: bool = False
 
 
@@ -38,7 +39,9 @@ class Token:
     id: int
     text: str
     at: float
+    """When it was sampled, in the clock's seconds."""
     gap: float
+    """Seconds the engine took since the token before it; for the first one, to draw it."""
     drafted: bool = False
 
 

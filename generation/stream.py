@@ -32,35 +32,29 @@ def generate(
 ) -> Generator[Event, None, None]:
     """Run `loop` and put its tokens into words.
 
-    piece: the bytes of a token. origin: when the model was loaded, in the job's clock.
+    piece: the bytes of a token. origin: when the waiting began (the model was loaded), in the
+    job's clock.
     Raises ContextError before the first event. An engine's failure is a Finish with its error,
-    after what was said until then.
+    after what was said until then. What the consumer takes between two events is no token's time.
     """
-    text = _Text(stops)
-    watch = Stopwatch(origin)
-    counts = _Counts(prompt=len(job.prompt))
+    clock, watch = job.clock, Stopwatch(origin)
+    account = _Account(len(job.prompt), _Text(stops), piece, watch)
     steps = _Steps(loop(job))
     error: EngineError | None = None
     try:
         for step in steps:
-            if isinstance(step, Prefill):
-                counts.prefill(step, watch, job.clock())
-                yield step
-                continue
-            watch.token(step.at, step.gap)
-            words = text.feed(piece(step.id))
-            yield _token(counts.completion, step, words)
-            counts.completion += 1
-            if text.stop is not None:
+            handed_over = clock()
+            event = account.event(step, handed_over)
+            yield event
+            watch.rendered(clock() - handed_over)
+            if account.stop is not None:
                 steps.reason = FinishReason.STOP
                 break
     except Aborted:
         steps.reason = abort.reason or FinishReason.INTERRUPTED
     except EngineError as failure:
         steps.reason, error = FinishReason.ERROR, failure
-    tail = text.close(cut=steps.reason in CUT)
-    reason = FinishReason.STOP if text.stop is not None else steps.reason
-    yield counts.finish(reason, tail, text.stop, error, watch, job.clock())
+    yield account.finish(steps.reason, error, clock)
 
 
 class _Steps:
@@ -95,40 +89,45 @@ class _Text:
         return last if self.stop is not None else last + self._matcher.close()
 
 
-class _Counts:
-    """How many tokens of each kind."""
+class _Account:
+    """What each step comes to in words, and all of them in figures."""
 
-    def __init__(self, *, prompt: int) -> None:
-        self.prompt = prompt
-        self.cached = 0
-        self.completion = 0
-        self._began = 0.0
+    def __init__(
+        self, prompt: int, text: _Text, piece: Callable[[int], bytes], watch: Stopwatch
+    ) -> None:
+        """prompt: its tokens."""
+        self._prompt = prompt
+        self._text = text
+        self._piece = piece
+        self._watch = watch
+        self._cached = 0
+        self._completion = 0
 
-    def prefill(self, event: Prefill, watch: Stopwatch, now: float) -> None:
-        if event.done == event.cached:
-            self.cached, self._began = event.cached, now
-        watch.prefill_seconds = now - self._began
+    @property
+    def stop(self) -> str | None:
+        return self._text.stop
+
+    def event(self, step: Prefill | Step, now: float) -> Prefill | Token:
+        if isinstance(step, Prefill):
+            self._cached = step.cached
+            self._watch.prefill(now, done=step.done == step.total)
+            return step
+        gap = self._watch.token(step.at, step.gap)
+        words = self._text.feed(self._piece(step.id))
+        index, self._completion = self._completion, self._completion + 1
+        return Token(index, step.id, words, step.at, gap, step.drafted)
 
     def finish(
-        self,
-        reason: FinishReason,
-        tail: str,
-        stop: str | None,
-        error: Exception | None,
-        watch: Stopwatch,
-        now: float,
+        self, reason: FinishReason, error: Exception | None, clock: Callable[[], float]
     ) -> Finish:
+        tail = self._text.close(cut=reason in CUT)
         return Finish(
-            reason=reason,
+            reason=reason if self.stop is None else FinishReason.STOP,
             text=tail,
-            stop=stop,
+            stop=self.stop,
             error=error,
-            prompt_tokens=self.prompt,
-            cached_tokens=self.cached,
-            completion_tokens=self.completion,
-            timings=watch.timings(now),
+            prompt_tokens=self._prompt,
+            cached_tokens=self._cached,
+            completion_tokens=self._completion,
+            timings=self._watch.timings(clock()),
         )
-
-
-def _token(index: int, step: Step, words: str) -> Token:
-    return Token(index, step.id, words, step.at, step.gap, step.drafted)

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class _Part(Enum):
+    """What the engine's time goes to, but for the gaps."""
+
+    QUEUE = auto()
+    PREFILL = auto()
+    FIRST_SAMPLE = auto()
+    ENDING = auto()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +43,29 @@ class Latency:
 
 @dataclass(frozen=True, kw_only=True)
 class Timings:
-    """When things happened in one generation. Load, prefill and per-token time never mix."""
+    """When things happened in one generation: parts that never mix, and that add up.
 
+    queue + prefill + first sample + all gaps + ending + rendering = total, in seconds.
+    """
+
+    queue_seconds: float
+    """From the given origin (the model is loaded, the message is sent) to the prefill's start:
+    the template, the context, the sampler."""
     prefill_seconds: float
-    ttft_seconds: float | None
-    """From the given origin (the model is loaded) to the first token sampled."""
+    first_sample_seconds: float
+    """From the prefill's end to the first token: it is only drawn."""
     latency: Latency | None
+    """Of the gaps between tokens: the engine's time, without the consumer's."""
+    ending_seconds: float
+    """After the last token: the decode that found the end, or was cut."""
+    rendering_seconds: float
+    """What putting tokens into words and the consumer of the events took between two of them."""
+    ttft_seconds: float | None
+    """From the origin to the first token sampled, whatever the time went to."""
     decode_tokens_per_second: float | None
-    """(n-1) / (t_last - t_first); None with fewer than two tokens."""
+    """(n-1) / (t_last - t_first), rendering included; None with fewer than two tokens."""
     total_seconds: float
+    """From the origin to the end."""
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
@@ -53,32 +77,71 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
 
 
 class Stopwatch:
-    """Collects what Timings is made of, while it happens."""
+    """Collects what Timings is made of, while it happens. All times in one clock's seconds."""
 
     def __init__(self, origin: float) -> None:
-        self.origin = origin
-        self.prefill_seconds = 0.0
+        self._origin = origin
+        self._parts = dict.fromkeys(_Part, 0.0)
+        self._part = _Part.QUEUE
+        """What the engine is at."""
+        self._rendering = 0.0
+        self._taken = 0.0
+        """Of the rendering, what came after `_mark`."""
+        self._mark = origin
+        """Up to here all time is somebody's."""
+        self._passed, self._shown = 1.0, 0.0
+        """The time between the last two steps, and what the consumer took of it."""
         self._first = 0.0
-        self._last = 0.0
         self._gaps: list[float] = []
         self._tokens = 0
 
-    def token(self, at: float, gap: float) -> None:
-        """A token was sampled at `at`, `gap` seconds after the one before it."""
-        if self._tokens == 0:
-            self._first = at
-        else:
-            self._gaps.append(gap)
-        self._last = at
+    def prefill(self, now: float, *, done: bool) -> None:
+        """The prefill begins, goes on, or is done."""
+        self._lap(now)
+        self._part = _Part.FIRST_SAMPLE if done else _Part.PREFILL
+
+    def token(self, at: float, gap: float) -> float:
+        """A token was sampled at `at`, `gap` seconds after the one before it; the engine's part.
+
+        Tokens that one step yielded have the same `at`, and share what the step took.
+        """
         self._tokens += 1
+        if self._tokens == 1:
+            self._lap(at)
+            self._part, self._first = _Part.ENDING, at
+            return gap
+        passed = at - self._mark
+        if passed > 0:
+            self._passed, self._shown = passed, min(self._taken, passed)
+            self._mark, self._taken = at, 0.0
+        gap -= self._shown * (gap / self._passed)
+        self._gaps.append(gap)
+        return gap
+
+    def rendered(self, seconds: float) -> None:
+        """Putting it into words and the consumer have taken so long over an event."""
+        self._rendering += seconds
+        self._taken += seconds
 
     def timings(self, now: float) -> Timings:
         """All of it, at the end."""
-        decoding = self._last - self._first
+        decoding = self._mark - self._first
+        self._lap(now)
         return Timings(
-            prefill_seconds=self.prefill_seconds,
-            ttft_seconds=self._first - self.origin if self._tokens else None,
+            queue_seconds=self._parts[_Part.QUEUE],
+            prefill_seconds=self._parts[_Part.PREFILL],
+            first_sample_seconds=self._parts[_Part.FIRST_SAMPLE],
             latency=Latency.of(self._gaps),
-            decode_tokens_per_second=(self._tokens - 1) / decoding if decoding > 0 else None,
-            total_seconds=now - self.origin,
+            ending_seconds=self._parts[_Part.ENDING],
+            rendering_seconds=self._rendering,
+            ttft_seconds=self._first - self._origin if self._tokens else None,
+            decode_tokens_per_second=(
+                (self._tokens - 1) / decoding if self._tokens > 1 and decoding > 0 else None
+            ),
+            total_seconds=now - self._origin,
         )
+
+    def _lap(self, now: float) -> None:
+        """The time since the mark was the engine's, but for what the consumer took."""
+        self._parts[self._part] += max(0.0, now - self._mark - self._taken)
+        self._mark, self._taken = now, 0.0
