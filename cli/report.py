@@ -91,11 +91,15 @@ def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
     timings = outcome.finish.timings
     return {
         "load_s": _rounded(facts.load_seconds),
+        "queue_s": _rounded(timings.queue_seconds),
         "prefill_s": _rounded(timings.prefill_seconds),
+        "first_sample_s": _rounded(timings.first_sample_seconds),
         "ttft_s": _rounded(timings.ttft_seconds),
         "first_byte_s": _rounded(outcome.first_byte_seconds),
         "itl_ms": _milliseconds(timings.latency),
         "decode_tps": _rounded(timings.decode_tokens_per_second, 2),
+        "ending_s": _rounded(timings.ending_seconds),
+        "rendering_s": _rounded(timings.rendering_seconds),
         "total_s": _rounded(timings.total_seconds),
     }
 

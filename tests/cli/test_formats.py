@@ -24,7 +24,10 @@ REPORT = {
     "model", "prompt_tokens", "cached_tokens", "completion_tokens", "text", "finish_reason",
     "stop", "seed", "sampling", "ctx", "threads", "exact", "timings",
 }  # fmt: skip
-TIMINGS = {"load_s", "prefill_s", "ttft_s", "first_byte_s", "itl_ms", "decode_tps", "total_s"}
+TIMINGS = {
+    "load_s", "queue_s", "prefill_s", "first_sample_s", "ttft_s", "first_byte_s", "itl_ms",
+    "decode_tps", "ending_s", "rendering_s", "total_s",
+}  # fmt: skip
 
 
 def test_the_json_object(ask: Ask, emoji_gguf: Path) -> None:
@@ -43,6 +46,11 @@ def test_the_json_object(ask: Ask, emoji_gguf: Path) -> None:
     assert set(timings["itl_ms"]) == {"mean", "p50", "p95", "p99", "max"}
     assert 0 <= timings["prefill_s"] <= timings["ttft_s"] <= timings["total_s"]
     assert timings["load_s"] + timings["ttft_s"] <= timings["first_byte_s"]
+    parts = ("queue_s", "prefill_s", "first_sample_s", "ending_s", "rendering_s")
+    gaps = timings["itl_ms"]["mean"] / 1000 * (report["completion_tokens"] - 1)
+    assert sum(timings[part] for part in parts) + gaps == pytest.approx(
+        timings["total_s"], abs=0.001
+    )
 
 
 def test_the_lines_of_jsonl_and_of_a_trace(ask: Ask, emoji_gguf: Path, tmp_path: Path) -> None:
@@ -156,9 +164,11 @@ def facts() -> RunFacts:
 def ended(*token_times: float, origin: float = 10.0, now: float = 20.0) -> Ended:
     """Tokens sampled at these times, after a load that ended at `origin`."""
     watch = Stopwatch(origin)
-    watch.prefill_seconds = 0.5
+    watch.prefill(origin + 0.25, done=False)
+    watch.prefill(origin + 0.75, done=True)
     for last, at in zip((origin, *token_times), token_times, strict=False):
         watch.token(at, at - last)
+    watch.rendered(0.5)
     finish = Finish(
         reason=FinishReason.LENGTH,
         text="",
@@ -176,11 +186,15 @@ def test_load_prefill_and_decode_are_never_mixed(facts: RunFacts) -> None:
     report = as_json(facts, ended(11.0, 11.25, 11.75, 12.0))
     assert report["timings"] == {
         "load_s": 4.0,
+        "queue_s": 0.25,
         "prefill_s": 0.5,
+        "first_sample_s": 0.25,
         "ttft_s": 1.0,
         "first_byte_s": 15.5,
         "itl_ms": {"mean": 333.333, "p50": 250.0, "p95": 475.0, "p99": 495.0, "max": 500.0},
         "decode_tps": 3.0,
+        "ending_s": 7.5,
+        "rendering_s": 0.5,
         "total_s": 10.0,
     }
 
