@@ -44,10 +44,20 @@ class Screen:
         """What was asked for, any number of lines, as they are."""
         self._write(self.dim(visible(text)) if dim else visible(text))
 
+    def remark(self, text: str, *, dim: bool = False) -> None:
+        """What was asked for, on one line, which is broken between words."""
+        broken = "\n".join(self._broken(one_line(text)))
+        self._write(self.dim(broken) if dim else broken)
+
     def note(self, text: str) -> None:
         """One dim remark; silenced by -q."""
         if not self._quiet:
             self._write(self.dim("\n".join(self._broken(one_line(text)))))
+
+    def aside(self, text: str) -> None:
+        """A note that stands alone: what follows is the model's."""
+        self.note(text)
+        self.blank()
 
     def trouble(self, text: str) -> None:
         """One remark about what did not work."""

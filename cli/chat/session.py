@@ -17,6 +17,7 @@ from nextok.cli.chat.rendering import Begun
 from nextok.cli.chat.reply import COMPLETE, Spoken, Stage, figures, speak
 from nextok.cli.chat.room import Room
 from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
+from nextok.cli.prompting import check_plausible
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
 
@@ -136,6 +137,7 @@ class Session:
 
     def say(self, text: str, answers: Sequence[Answer]) -> Turn:
         """The user says something and the model replies. Raises NextokError."""
+        self._check_length(text)
         self.conversation.say(text)
         return self._reply(answers)
 
@@ -148,8 +150,11 @@ class Session:
 
     def edit(self, text: str, answers: Sequence[Answer]) -> Turn:
         """The last message said differently, and the reply to that."""
+        self._check_length(text)
+        before = self.conversation.head
         self.conversation.undo()
-        return self.say(text, answers)
+        self.conversation.say(text)
+        return self._reply(answers, otherwise=before)
 
     def go_on(self, answers: Sequence[Answer]) -> Turn:
         """More of a reply that was cut. Raises UsageError when the last one was not."""
@@ -170,6 +175,11 @@ class Session:
                 figures=figures(outcome, said + spoken.raw),
             )
         return self._turn(spoken, kept, begun.ids)
+
+    def _check_length(self, text: str) -> None:
+        """ContextError for what no context of this model holds, before it is written or read."""
+        if self.engine is not None:
+            check_plausible([text], self.engine.weights, self.engine.context_size)
 
     def _reply(self, answers: Sequence[Answer], otherwise: int | None = None) -> Turn:
         """otherwise: where the conversation is if there will be no reply."""
