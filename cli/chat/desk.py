@@ -30,6 +30,8 @@ class Desk:
     """Loads a model and shows how; whether it is there."""
     open_chat: Callable[[str | None], None]
     """Puts the present chat away and takes up another one, or begins a new one."""
+    show_past: Callable[[str | None], None]
+    """Shows the last messages, under this name for the whole."""
     offer_folding: Callable[[], None]
     """Asks what to do with a system message that the template does not take."""
     think: ThinkMode = "dim"

@@ -78,7 +78,7 @@ class Interactive:
         )
         self._keyboard = QuietKeys(sys.stdin.fileno())
         self._session = make_session(invocation, self._keyboard)
-        self._session.note = self._screen.note
+        self._session.note = self._screen.aside
         self._desk = self._made_desk()
         self._replies = Replies(
             session=self._session,
@@ -107,6 +107,7 @@ class Interactive:
             take_turn=self._take_turn,
             load=self._load,
             open_chat=self._open_chat,
+            show_past=self._show_past,
             offer_folding=self._offer_folding,
             think=self._output.think or ("dim" if self._screen.color else "show"),
         )
@@ -123,7 +124,7 @@ class Interactive:
             self._load(self._named_model(), at_start=True)
         self._screen.note("/help lists the commands, Ctrl-D leaves")
         self._screen.blank()
-        self._show_past()
+        self._show_past(self._session.keeping.name)
         with contextlib.suppress(Left):
             self._take_first()
             while not self._desk.is_done:
@@ -206,7 +207,7 @@ class Interactive:
     def _say_figures(self) -> None:
         if self._output.stats and self._session.last is not None:
             for line in two_lines(self._session.last.facts, self._session.last.outcome):
-                self._screen.say(line, dim=True)
+                self._screen.remark(line, dim=True)
 
     # Models and chats.
 
@@ -268,13 +269,12 @@ class Interactive:
         wanted = self._named_model()
         if session.engine is not None and wanted not in (None, session.engine.reference):
             self._load(wanted)
-        self._show_past()
+        if name is None:
+            self._screen.note("a new chat")
+        self._show_past(session.keeping.name)
 
-    def _show_past(self) -> None:
-        session = self._session
-        show_past(
-            session.conversation, session.keeping.name, self._screen, self._replies.stream
-        )  # fmt: skip
+    def _show_past(self, name: str | None) -> None:
+        show_past(self._session.conversation, name, self._screen, self._replies.stream)
 
     def _bottom_line(self) -> Sequence[tuple[str, str]]:
         engine, last = self._session.engine, self._session.last

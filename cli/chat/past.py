@@ -21,7 +21,7 @@ _LINES = 6
 def show_past(
     conversation: Conversation, name: str | None, screen: Screen, stream: Callable[[], Stream]
 ) -> None:
-    """The last messages; nothing for a chat in which nothing was said."""
+    """The last messages; nothing for a chat in which nothing was said. name: of the whole."""
     entries = conversation.entries()
     if not entries:
         return

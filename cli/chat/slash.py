@@ -110,7 +110,7 @@ def parse(text: str) -> tuple[SlashCommand, str] | None:
     for one in COMMANDS:
         if name in one.names.split():
             return one, (match[2] or "").strip()
-    known = [name for one in COMMANDS for name in one.names.split()]
+    known = [name for one in COMMANDS for name in one.names.split() if name.isalpha()]
     near = nearest(name, known)
     hint = f"did you mean /{near}?" if near else "/help lists what there is"
     raise UsageError(f"there is no /{name}: {hint} (// begins a message with a slash)")

@@ -34,5 +34,8 @@ def switch(desk: Desk, rest: str) -> None:
         desk.session.conversation.switch(rest)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    messages = len(desk.session.conversation.entries())
-    desk.screen.note(f"on branch {desk.session.conversation.current_branch}: {messages} messages")
+    name = desk.session.conversation.current_branch
+    if desk.session.conversation.entries():
+        desk.show_past(f"branch {name}")
+    else:
+        desk.screen.note(f"branch {name}: nothing was said yet")

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from nextok.cli.chat.desk import Desk
 from nextok.cli.chat.engine import Engine
 from nextok.cli.chat.slash_settings import set_flag
+from nextok.cli.console import one_line
 from nextok.cli.report import two_lines
 from nextok.generation.errors import UsageError
+
+_SHOWN = 50
+"""Characters of a message."""
 
 
 def show(desk: Desk, rest: str) -> None:
@@ -22,7 +26,7 @@ def stats(desk: Desk, rest: str) -> None:
     if last is None:
         raise UsageError("no figures yet: there was no reply")
     for line in two_lines(last.facts, last.outcome):
-        desk.screen.say(line)
+        desk.screen.remark(line)
 
 
 def tokens(desk: Desk, rest: str) -> None:
@@ -36,13 +40,16 @@ def tokens(desk: Desk, rest: str) -> None:
     messages = desk.session.conversation.messages()
     desk.screen.rows(
         [
-            (f"{len(tokenizer.encode(one.content)):>8,}", f"{one.role}: {one.content[:50]!r}")
+            (
+                f"{len(tokenizer.encode(one.content)):>8,}",
+                f"{one.role}: {one_line(one.content[:_SHOWN])}",
+            )
             for one in messages
         ]
     )
     whole = len(engine.rendering.tokens(messages).ids) if messages else 0
     cached = len(engine.cache.tokens)
-    desk.screen.say(
+    desk.screen.remark(
         f"{whole:,} of {engine.context_size:,} with the template; {cached:,} are in the cache"
     )
 

@@ -36,7 +36,7 @@ def set_flag(desk: Desk, rest: str) -> None:
         desk.screen.rows([(one.title, _described(desk, one)) for one in FLAGS if _can_change(one)])
         return
     found, meant = _flag(name)
-    word = value.strip() or ("1" if found.switch else "")
+    word = _unquoted(value.strip()) or ("1" if found.switch else "")
     if not word:
         desk.screen.rows([(found.title, _described(desk, found))])
         return
@@ -44,8 +44,16 @@ def set_flag(desk: Desk, rest: str) -> None:
         _take_back(desk, found)
     else:
         change(desk, found, word, meant)
-        desk.session.conversation.set_setting(name, word)
+        if found.switch:
+            word = "1" if desk.session.resolved.value(found.key) else "0"
+        desk.session.conversation.set_setting(found.title, word)
     desk.screen.note(f"{found.title} is {shown(desk, found)} from now on")
+
+
+def _unquoted(word: str) -> str:
+    """What was meant by quotes around a text, which are not needed here."""
+    is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "\"'"
+    return word[1:-1] if is_quoted else word
 
 
 def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
@@ -61,9 +69,7 @@ def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
 def _take_back(desk: Desk, found: Flag) -> None:
     session = desk.session
     session.resolved = session.resolved.without_set([found.key])
-    for name in list(session.conversation.settings):
-        if _flag(name)[0] is found:
-            session.conversation.set_setting(name, None)
+    session.conversation.set_setting(found.title, None)
 
 
 def take_up_settings(desk: Desk) -> None:
@@ -163,7 +169,7 @@ def think(desk: Desk, rest: str) -> None:
     if rest == "show" or (not rest and desk.think == "hide"):
         _print_thoughts(desk)
     desk.think = "dim" if rest in ("show", "dim") or (not rest and desk.think == "hide") else "hide"
-    desk.screen.note("reasoning is folded" if desk.think == "hide" else "reasoning is shown dim")
+    desk.screen.note("reasoning is folded" if desk.think == "hide" else "reasoning is shown")
 
 
 def _print_thoughts(desk: Desk) -> None:

@@ -123,9 +123,9 @@ class ReplyView:
         if self._think == "hide":
             self._status.clear()
             self._screen.note(f"thought for {self._thoughts:,} tokens · /think shows it")
-            return
-        self._screen.reset()
-        self._stdout.end_line()
+        else:
+            self._screen.reset()
+            self._stdout.end_line()
         self._screen.blank()
 
     def finish(self, facts: RunFacts, outcome: Outcome) -> None:
