@@ -115,6 +115,10 @@ class OutputSettings:
     color: ColorMode = "auto"
     think: ThinkMode | None = None
     """None: dim on a terminal, hidden from a pipe."""
+    latency: bool = False
+    """Whether figures are shown while tokens are made, and at the end."""
+    latency_color: bool = False
+    """Whether the text on a terminal is tinted by each token's time."""
 
 
 @dataclass(frozen=True, kw_only=True)
