@@ -17,7 +17,10 @@ from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
 from nextok.generation.sampling import Sampling
 
-_OTHERS = ("reasoning", "think_budget", "on_full", "markdown", "fold_system", "logit_bias")
+_OTHERS = (
+    "reasoning", "think_budget", "on_full", "markdown", "fold_system", "logit_bias", "latency",
+    "latency_color",
+)  # fmt: skip
 SETTABLE = frozenset(
     (*(one.name for one in dataclasses.fields(Sampling)),
      *(one.name for one in dataclasses.fields(StopSettings)), *_OTHERS)
@@ -25,6 +28,7 @@ SETTABLE = frozenset(
 """What can change while a model is loaded."""
 
 
+_SWITCHES = {"on": "1", "off": "0"}
 _DEFAULT = "-"
 """Stands for the value that a setting had before it was set."""
 
@@ -58,6 +62,8 @@ def _unquoted(word: str) -> str:
 
 def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
     """Set a flag for the rest of the chat. UsageError for a value out of its range."""
+    if found.switch:
+        word = _SWITCHES.get(word, word)
     value = found.parse(word, f"/set {found.title}")
     if found.switch and not meant:
         value = not value
