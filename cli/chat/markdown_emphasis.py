@@ -1,9 +1,9 @@
 """Which runs of `*`, `_` and `~` open and close a style: CommonMark's rules, read forwards only.
 
-Three things differ because what follows is not known yet. A marker that can open does so, and
-what is never closed ends with its block. Between two letters or digits (`2**8`) nothing opens.
-Next to Chinese or Japanese characters, which have no spaces, punctuation does not keep a marker
-from closing.
+Some things differ because what follows is not known yet. A marker that can open does so, and what
+is never closed ends with its block. Between two letters or digits (`2**8`) nothing opens. Stars
+close what is open after anything but a space, whatever follows (`**Note:**text`). Next to Chinese
+or Japanese characters, which have no spaces between them, punctuation keeps nothing from opening.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class _Opener(NamedTuple):
     run: int
     """Which run it came from, and how long that was."""
     run_size: int
-    closes_too: bool
+    both: bool
+    """Whether it could have closed something where it stood."""
 
 
 class Emphasis:
@@ -53,25 +54,25 @@ class Emphasis:
         """Close and open what the run does; how many of its markers are mere text."""
         if run.count > 3 or (run.char == "~" and run.count != 2):
             return run.count
-        opens, closes = _flanks(run)
-        left = self._close(run, opens) if closes else run.count
-        if left and opens and len(self._openers) < _DEEPEST:
-            self._open(run, left, closes)
+        flanks = _flanks(run)
+        left = self._close(run, flanks) if flanks.closes else run.count
+        if left and flanks.opens and len(self._openers) < _DEEPEST:
+            self._open(run, left, flanks)
             left = 0
         self.style = PLAIN
         for style in dict.fromkeys(map(self._style_of, self._openers)):
             self.style = layered(self.style, style)
         return left
 
-    def _open(self, run: Run, count: int, closes: bool) -> None:
+    def _open(self, run: Run, count: int, flanks: _Flanks) -> None:
         self._runs += 1
         for part in (1, 2) if count == 3 else (count,):
-            self._openers.append(_Opener(run.char, part, self._runs, run.count, closes))
+            self._openers.append(_Opener(run.char, part, self._runs, run.count, flanks.both))
 
-    def _close(self, run: Run, opens: bool) -> int:
+    def _close(self, run: Run, flanks: _Flanks) -> int:
         left = run.count
         while left:
-            index = self._opener(run, left, opens)
+            index = self._opener(run, left, flanks)
             if index is None:
                 break
             opener = self._openers[index]
@@ -80,13 +81,13 @@ class Emphasis:
             self._openers[index:] = [other for other in above if other.run == opener.run]
         return left
 
-    def _opener(self, run: Run, left: int, opens: bool) -> int | None:
+    def _opener(self, run: Run, left: int, flanks: _Flanks) -> int | None:
         for index in reversed(range(len(self._openers))):
             opener = self._openers[index]
             if opener.char != run.char or opener.size > left:
                 continue
             # The specification's rule of three, for runs that can do both.
-            both = opens or opener.closes_too
+            both = flanks.both or opener.both
             if both and (run.count + opener.run_size) % 3 == 0 and run.count % 3:
                 continue
             return index
@@ -98,8 +99,16 @@ class Emphasis:
         return self._theme.strong if opener.size == 2 else self._theme.emphasis
 
 
-def _flanks(run: Run) -> tuple[bool, bool]:
-    """Whether a run can open, and whether it can close."""
+class _Flanks(NamedTuple):
+    """What a run can do where it stands."""
+
+    opens: bool
+    closes: bool
+    both: bool
+    """Whether the specification would let it do either."""
+
+
+def _flanks(run: Run) -> _Flanks:
     before, after = run.before, run.after
     dense = _is_cjk(before) or _is_cjk(after)
     left = not after.isspace() and (
@@ -111,9 +120,9 @@ def _flanks(run: Run) -> tuple[bool, bool]:
     opens = left and not run.in_address
     if run.char == "_":
         opens = opens and (not right or _is_punctuation(before))
-        return opens, right and (not left or _is_punctuation(after))
+        return _Flanks(opens, right and (not left or _is_punctuation(after)), left and right)
     inside_word = before.isalnum() and after.isalnum() and not dense
-    return opens and not inside_word, right
+    return _Flanks(opens and not inside_word, not before.isspace(), left and right)
 
 
 def _is_punctuation(char: str) -> bool:

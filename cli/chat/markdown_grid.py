@@ -1,8 +1,8 @@
 """Rows of cells in aligned columns, shown one by one before the next is known.
 
-When a row needs wider columns, the grid is drawn again as long as all of it is in the window; after
-that its columns keep their widths and cells are folded to them. A window too narrow for columns
-gets a line for each cell.
+When a row needs wider columns, the grid is drawn again as long as all of it is in the window. After
+that cells are folded to the columns as they are; only a row that could not be read in them gets
+wider ones, and so do those that follow. A window too narrow for columns gets a line for each cell.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ Row: TypeAlias = Sequence[Line]
 
 _WALL_COLUMNS = 3
 _RECORD_RULE = 3
+_MOST_LINES = 3
 
 
 class Grid:
@@ -70,7 +71,7 @@ class Grid:
             self.freeze()
         if self._is_live:
             self._rows.append(row)
-        widths = self._next_widths()
+        widths = self._next_widths(row)
         if widths is None:
             self._record(row)
         elif widths == self._widths or not self._is_live:
@@ -94,13 +95,21 @@ class Grid:
         widest = margin + max((width_of(line) for line in self._drawn), default=0)
         return len(self._drawn) < self._height() and widest <= self._layout.width()
 
-    def _next_widths(self) -> list[int] | None:
+    def _next_widths(self, row: Row) -> list[int] | None:
         """The columns' widths from now on; None: no columns."""
-        if self._widths is None:
+        known = self._widths
+        if known is None:
             return None
-        if not self._is_live and sum(self._widths) <= self._room():
-            return self._widths
+        if not self._is_live and sum(known) <= self._room() and self._is_readable(row, known):
+            return known
         return fitted(self._needs, self._room())
+
+    def _is_readable(self, row: Row, widths: Sequence[int]) -> bool:
+        """Whether a row can do with widths made for others, without long or broken cells."""
+        return all(
+            need(cell).word <= width and len(folded(cell, width)) <= _MOST_LINES
+            for cell, width in zip(row, widths, strict=True)
+        )
 
     def _write(self, lines: Sequence[Line]) -> None:
         for line in lines:

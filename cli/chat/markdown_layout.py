@@ -69,7 +69,9 @@ class LineLayout:
         self._line_width = self._window_width()
         self._row = list(self._margin.next_line(self._line_width))
         if sum(columns(piece.text) for piece in self._row) > self._line_width - _LEAST_ROOM:
-            self.pen.pieces(self._row)  # a number of many digits: the text goes below
+            *outer, last = self._row  # a number of many digits: the text goes below
+            self.pen.pieces(outer)
+            self.pen.text(last.text.rstrip(), last.style)
             self.pen.break_line()
             self._row = list(self._margin.next_line(self._line_width))
         self._is_open = True

@@ -105,10 +105,8 @@ class Nest:
 
     @property
     def has_bullet_to_show(self) -> bool:
-        """Whether the innermost container is a list item that no line has shown yet."""
-        if not self.open or self.open[-1] in self._shown:
-            return False
-        return isinstance(self.open[-1], Item)
+        """Whether there is a list item that no line has shown yet."""
+        return any(isinstance(one, Item) and one not in self._shown for one in self.open)
 
     def next_line(self, width: int) -> Sequence[Piece]:
         """What begins the next line. In a narrow window, indentation gives way to text."""

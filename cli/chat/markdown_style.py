@@ -17,7 +17,9 @@ PLAIN: Style = ""
 
 def layered(below: Style, above: Style) -> Style:
     """Both together; where they contradict each other, `above` holds."""
-    return f"{below};{above}" if below and above else below or above
+    if PLAIN in (below, above) or below == above:
+        return below or above
+    return f"{below};{above}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,12 @@ class Terminal(pyte.Screen):
             if wcwidth(char) == 2 and self.cursor.x == self.columns - 1:
                 self.carriage_return()
                 self.linefeed()
-            if wcwidth(char) or unicodedata.combining(char):  # others it takes for unprintable
+            if wcwidth(char):
                 super().draw(char)
+            elif unicodedata.combining(char):  # others it takes for unprintable
+                cells, last = self.buffer[self.cursor.y], self.cursor.x - 1
+                joined = unicodedata.normalize("NFC", cells[last].data + char)
+                cells[last] = cells[last]._replace(data=joined)
 
 
 @dataclass
