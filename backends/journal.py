@@ -1,0 +1,171 @@
+"""The journal of generations: how each one ended and how long everything took.
+
+Promises that remembering never fails, delays or ends a generation: what cannot be written within
+moments is not remembered. Any number of processes may write at once, and one that is killed
+leaves whole rows. `sqlite3` is imported by whoever writes or reads, not by who could.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nextok.backends.journal_connection import (
+    Broken,
+    empty,
+    let_go,
+    make,
+    means_broken,
+    readable,
+    writable,
+)
+from nextok.backends.journal_files import JournalFiles
+from nextok.backends.journal_row import FIGURES, LoggedText, Row
+from nextok.backends.journal_schema import MIGRATIONS, version_of
+from nextok.backends.shown_text import shown
+from nextok.generation.errors import NextokError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+    from nextok.backends.journal_queries import JournalQueries
+
+__all__ = ["Journal", "JournalError", "LoggedText", "Row"]
+
+_MODEL = "INSERT OR IGNORE INTO model (name, quantization) VALUES (?, ?)"
+_GENERATION = (
+    f"INSERT INTO generation ({', '.join(FIGURES)}, model_id) "
+    f"VALUES ({', '.join('?' * len(FIGURES))}, "
+    "(SELECT id FROM model WHERE name = ? AND quantization = ?))"
+)
+_TEXT = "INSERT INTO text (generation_id, prompt, answer, reasoning) VALUES (?, ?, ?, ?)"
+_PATIENCE_SECONDS = 0.05
+"""For another writer: a generation has ended, and somebody waits for the process to end."""
+_READERS_PATIENCE_SECONDS = 2.0
+
+
+class JournalError(NextokError):
+    """The journal cannot be read or emptied."""
+
+
+class Journal:
+    """A file, which need not exist."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._files = JournalFiles(path)
+
+    def add(self, row: Row) -> bool:
+        """Remember a generation; whether it could be. Never raises.
+
+        A file that is broken is set aside, once for all processes, and a new one begun.
+        """
+        try:
+            import sqlite3
+        except ImportError:  # a Python that was built without it
+            return False
+        with suppress(OSError, ValueError, OverflowError, MemoryError, sqlite3.Error):
+            for _ in range(2):
+                broken = self._add(row)
+                if broken is None:
+                    return True
+                self._files.set_aside(broken)
+        return False
+
+    @contextmanager
+    def reading(self) -> Iterator[JournalQueries]:
+        """Ask it, for the time of a `with` block. Without a file everything is empty.
+
+        Raises JournalError, also for a question that the file cannot answer.
+        """
+        import sqlite3
+
+        from nextok.backends.journal_queries import JournalQueries
+
+        with ExitStack() as stack:
+            try:
+                connection = stack.enter_context(self._opened(readable))
+                version = version_of(connection)
+            except (OSError, Broken, sqlite3.Error) as error:
+                raise JournalError(self._why(error)) from error
+            try:
+                yield JournalQueries(connection)
+            except sqlite3.Error as error:
+                raise JournalError(self._why(error, version)) from error
+
+    def size_bytes(self) -> int:
+        """Of all its files, one that was set aside included."""
+        return self._files.size_bytes()
+
+    def forget(self) -> None:
+        """Remove all of it. Raises JournalError while somebody reads or writes."""
+        try:
+            self._files.remove()
+        except OSError as error:
+            why = "in use" if isinstance(error, BlockingIOError) else error.strerror
+            raise JournalError(
+                f"{shown(self.path)} cannot be removed ({why}): try again"
+            ) from error
+
+    def _add(self, row: Row) -> int | None:
+        """None, or which file is broken. Raises what `add` does not."""
+        import sqlite3
+
+        with self._files.shared(_PATIENCE_SECONDS):
+            inode = self._files.inode()
+            if inode is None:
+                self._files.adopt(make)
+            try:
+                connection = writable(self.path, _PATIENCE_SECONDS)
+                try:
+                    _insert(connection, row)
+                finally:
+                    let_go(connection)
+            except (Broken, sqlite3.DatabaseError) as error:
+                if inode is None or not means_broken(error):
+                    raise
+                return inode
+        return None
+
+    @contextmanager
+    def _opened(self, opened: Callable[[Path, float], Connection]) -> Iterator[Connection]:
+        """For a person, who can wait. Raises OSError, Broken, sqlite3.Error."""
+        with ExitStack() as stack:
+            if self.path.exists():
+                stack.enter_context(self._files.shared(_READERS_PATIENCE_SECONDS))
+                self._files.inode()
+                connection = opened(self.path, _READERS_PATIENCE_SECONDS)
+            else:
+                connection = empty()
+            stack.callback(connection.close)
+            yield connection
+
+    def _why(self, error: Exception, version: int = 0) -> str:
+        path = shown(self.path)
+        if version > len(MIGRATIONS):
+            return f"{path} was written by a newer nextok, and this one cannot read it: update it"
+        if isinstance(error, BlockingIOError) or "locked" in str(error):
+            return f"{path} is in use by another process: try again"
+        if means_broken(error):
+            return f"{path} is damaged, or is no journal: `nextok forget` begins a new one"
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        return f"the journal {path} cannot be read: {reason}"
+
+
+def _insert(connection: Connection, row: Row) -> None:
+    model = (_written(row.model), row.quantization or "")
+    figures = [_written(getattr(row, name)) for name in FIGURES]
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(_MODEL, model)
+    cursor = connection.execute(_GENERATION, [*figures, *model])
+    if row.text is not None:
+        said = (row.text.prompt, row.text.answer, row.text.reasoning)
+        connection.execute(_TEXT, [cursor.lastrowid, *map(_written, said)])
+    connection.execute("COMMIT")
+
+
+def _written(value: object) -> object:
+    """As SQLite takes it: a name from a file system may hold bytes that are no text."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
