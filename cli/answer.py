@@ -104,7 +104,7 @@ class JsonAnswer:
 
 
 class JsonLines:
-    """`start`, `prefill`, `token`, `threads`, `end`, each as it happens. Times in ms since the load."""
+    """A line an event: `start`, `prefill`, `token`, `threads`, `end`. Times: ms since the load."""
 
     def __init__(self, write_line: Callable[[str], None], turn: int | None = None) -> None:
         """turn: its number in a chat, from 1; in every line, then."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nextok.backends.folders import state_folder
+from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.opening import open_weights
 from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.seen_files import SeenFiles
-from nextok.backends.threads import default_threads
+from nextok.backends.threads import allowed_cpus, default_threads
 from nextok.cli.console import Console
 from nextok.cli.finding import Finder, Surroundings
 from nextok.cli.flag_table import BY_WORD
@@ -38,6 +39,9 @@ class Loaded:
     at: float
     """When loading was done."""
     threads: int
+    """As many as are asked for, or as many as can serve."""
+    cpus: FreeCpus
+    """Watched since the load began."""
     context_limit: int
     """The most tokens, prompt and answer together."""
 
@@ -88,6 +92,7 @@ class Loader:
     clock: Callable[[], float]
     around_fetching: Surroundings
     vocabulary_only: bool = False
+    cpus: FreeCpus = field(default_factory=lambda: FreeCpus(allowed_cpus()))
 
     def load(self) -> Loaded:
         """All of it, step after step; says which model answers when none was named."""
@@ -111,6 +116,8 @@ class Loader:
     def open(self, path: Path | None) -> Weights:
         """Load the file. Takes long, and may do so in any thread."""
         engine, status = self.resolved.engine, self.status
+        if engine.threads is None:
+            self.cpus.look()  # how busy others are shows while the file is read
         try:
             weights = open_weights(
                 path,
@@ -142,6 +149,7 @@ class Loader:
             load_seconds=done - began,
             at=done,
             threads=engine.threads or default_threads(),
+            cpus=self.cpus,
             context_limit=context_limit(engine.ctx_size, weights.trained_context),
         )
 

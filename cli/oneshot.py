@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from nextok.cli.report import RunFacts
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import LogitBias
 from nextok.cli.status import Status
+from nextok.cli.thread_choice import adaptive, may_adapt
 from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort
 from nextok.generation.errors import UsageError
@@ -71,6 +72,7 @@ class OneShot:
         tokens = prompt.tokens(loaded.weights, self._console, limit=loaded.context_limit)
         size = allocation(loaded, len(tokens.ids))
         model = loaded.weights.open(loaded.context_options(context_size=size), self._abort)
+        paced = adaptive(model, loaded) if may_adapt(loaded.resolved) else None
         warn_beyond_training(
             loaded.engine.ctx_size, loaded.weights.trained_context, self._console
         )  # fmt: skip
@@ -79,7 +81,8 @@ class OneShot:
             sampling, context_size=loaded.context_limit, history=tokens.ids
         )
         self._delivery.start(facts(loaded, tokens, sampling), loaded.at, splitter(tokens))
-        for event in self._watcher.watched(self._events(loaded, tokens, model, sampler)):
+        events = self._events(loaded, tokens, paced or model, sampler)
+        for event in self._watcher.watched(paced.told(events) if paced else events):
             self._show_progress(event)
             self._delivery.event(event)
         if self._abort.reason not in _DEADLY:
@@ -89,7 +92,7 @@ class OneShot:
 
     def _events(
         self, loaded: Loaded, tokens: PromptTokens, model: Context, sampler: Chain
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         tokenizer = loaded.weights.tokenizer
         job = Job(
             model=model,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import median
 
 SLOW = 4.0
 """Times the best pass of late. Noise of a third stays below; a starving barrier is far above."""
@@ -175,4 +174,4 @@ class _Trial:
 
     @property
     def is_better(self) -> bool:
-        return median(self.passes) < _BETTER * self.usual
+        return sorted(self.passes)[len(self.passes) // 2] < _BETTER * self.usual

@@ -10,6 +10,7 @@ from nextok.backends.options import ContextOptions
 from nextok.cli.chat.rendering import Rendering
 from nextok.cli.console import Console
 from nextok.cli.loaded import Loaded, warn_beyond_training
+from nextok.cli.thread_choice import adaptive
 from nextok.generation.abort import Abort
 from nextok.generation.loop import Job
 from nextok.generation.sliding import Sliding, slide_to
@@ -41,6 +42,8 @@ class Request:
     stops: Sequence[str]
     splitter: ReasoningSplitter | None
     think_budget: int | None
+    adapts: bool
+    """Whether the thread count may change meanwhile."""
     keep: int | None
     """Tokens at the beginning that stay when a full context slides; None: it does not."""
 
@@ -56,6 +59,7 @@ class Engine:
         self._slid = False
         """Whether the cache may hold what no reading of its tokens would give."""
         self._model = self.weights.open(self._options, abort)
+        self._paced = adaptive(self._model, loaded)
         self.cache = self._model.new_cache()
         warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
 
@@ -73,7 +77,8 @@ class Engine:
         self, request: Request, clock: Callable[[], float], origin: float
     ) -> Iterator[Event]:
         """Make one reply. Only what the cache does not hold is read."""
-        model: Model = self._model
+        paced = self._paced if request.adapts else None
+        model: Model = paced or self._frozen()
         if request.keep is not None:
             self._slid = True
             slide_to(self.cache, request.tokens.ids)
@@ -92,11 +97,16 @@ class Engine:
                 max_tokens=request.max_tokens,
             )
             piece = self.weights.tokenizer.piece
-            yield from generate(
+            events = generate(
                 job, piece, stops=request.stops, abort=self._abort, origin=origin
             )  # fmt: skip
+            yield from paced.told(events) if paced else events
         finally:
             sampler.close()
+
+    def _frozen(self) -> Model:
+        """The model with as many threads as it began with."""
+        return self._paced.frozen() if self._paced else self._model
 
     def _budgeted(self, sampler: Sampler, request: Request) -> Sampler:
         splitter = request.splitter

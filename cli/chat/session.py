@@ -18,6 +18,7 @@ from nextok.cli.chat.reply import COMPLETE, Spoken, Stage, figures, speak
 from nextok.cli.chat.room import Room
 from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
 from nextok.cli.prompting import check_plausible
+from nextok.cli.thread_choice import may_adapt
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
 
@@ -237,6 +238,7 @@ class Session:
             stops=stop_strings(resolved),
             splitter=splitter(tokens),
             think_budget=resolved.chat.think_budget,
+            adapts=may_adapt(resolved),
             keep=room.kept_beginning(messages) if mode == "shift" else None,
         )
         known = facts(engine.loaded, tokens, sampling)
