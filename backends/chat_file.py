@@ -24,7 +24,12 @@ from nextok.backends.chat_records import HEADER, MOST_LINE_BYTES, decode, encode
 from nextok.backends.draft_file import private_folder, try_lock, write_all
 from nextok.generation.errors import OutputError, UsageError
 
-__all__ = ["ChatFile", "ChatInUse", "Reading", "read_records"]
+__all__ = ["ChatFile", "ChatInUse", "NameTaken", "Reading", "read_records"]
+
+
+class NameTaken(OutputError):
+    """Somebody else has begun a chat of that name at the same moment."""
+
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 _BLOCK = 1 << 12
@@ -101,8 +106,8 @@ class ChatFile:
     def append(self, record: Mapping[str, object]) -> None:
         """Write one record, whole or not at all. ValueError for one that is no JSON with a type.
 
-        Raises OutputError when it cannot be written; the file is as it was, and may be tried
-        again.
+        Raises OutputError when it cannot be written (NameTaken when the first finds a file there);
+        the file is as it was, and may be tried again.
         """
         line = encode(record)
         if len(line) > MOST_LINE_BYTES:
@@ -113,7 +118,7 @@ class ChatFile:
         try:
             self._write(line)
         except FileExistsError as error:
-            raise OutputError(taken(self.path)) from error
+            raise NameTaken(taken(self.path)) from error
         except OSError as error:
             raise OutputError(unwritable(self.path, error)) from error
 

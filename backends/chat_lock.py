@@ -12,12 +12,12 @@ from pathlib import Path
 from nextok.backends.chat_reading import open_chat
 from nextok.backends.draft_file import try_lock
 from nextok.backends.shown_text import shown
-from nextok.generation.errors import NextokError
+from nextok.generation.errors import UsageError
 
 _LOCKS = Path("/proc/locks")
 
 
-class ChatInUse(NextokError):
+class ChatInUse(UsageError):
     """Another process goes on with this chat."""
 
 

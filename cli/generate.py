@@ -8,14 +8,12 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nextok.cli.console import use_color
 from nextok.cli.deadlines import deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import Loader
 from nextok.cli.prompting import read_prompt
-from nextok.cli.settings import ThinkMode
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
 from nextok.cli.trace import opened_trace
@@ -180,6 +178,7 @@ class _Generation:
     def _answers(self) -> list[Answer]:
         """stdout's form, and the trace beside it."""
         from nextok.cli.answer import JsonAnswer, JsonLines, PlainAnswer
+        from nextok.cli.think_mode import think_mode
 
         answers: list[Answer] = []
         if self._output.json:
@@ -187,17 +186,9 @@ class _Generation:
         elif self._output.jsonl:
             answers.append(JsonLines(self._stdout.line))
         else:
-            answers.append(PlainAnswer(self._stdout, self._think()))
+            terminal, environ = self._stdout.is_terminal, self._invocation.environ
+            think = think_mode(self._output, terminal=terminal, environ=environ)
+            answers.append(PlainAnswer(self._stdout, think))
         if self._trace is not None:
             answers.append(JsonLines(self._trace.line))
         return answers
-
-    def _think(self) -> ThinkMode:
-        """How reasoning is shown: dim needs a terminal with colours."""
-        asked = self._output.think
-        if not self._stdout.is_terminal:
-            return "show" if asked == "show" else "hide"
-        if asked in ("show", "hide"):
-            return asked
-        environ = self._invocation.environ
-        return "dim" if use_color(self._output.color, terminal=True, environ=environ) else "show"

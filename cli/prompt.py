@@ -148,8 +148,11 @@ def argument(text: str, origin: str, encoding: str = "utf-8") -> str:
         return decode(data, origin, encoding)
 
 
-def decode(data: bytes, origin: str, encoding: str) -> str:
-    """The text that bytes are. UsageError with the place where they are not."""
+def decode(data: bytes, origin: str, encoding: str, *, offset: int = 0, line: int = 1) -> str:
+    """The text that bytes are. UsageError with the place where they are not.
+
+    offset, line: where in the origin the first byte is.
+    """
     if encoding == "utf-8" and data.startswith(_UTF16_MARKS):
         raise UsageError(f"{origin} is UTF-16: add --encoding utf-16")
     try:
@@ -163,10 +166,11 @@ def decode(data: bytes, origin: str, encoding: str) -> str:
     except LookupError:
         raise UsageError(f"unknown encoding {encoding}: utf-8, utf-16, latin-1, …") from None
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
+        line += data[: error.start].count(b"\n")
         raise UsageError(
-            f"{origin} is not {encoding}: byte 0x{data[error.start]:02x} at offset {error.start} "
-            f"(line {line}); name the encoding with --encoding, e.g. --encoding latin-1"
+            f"{origin} is not {encoding}: byte 0x{data[error.start]:02x} at offset "
+            f"{offset + error.start} (line {line}); name the encoding with --encoding, "
+            "e.g. --encoding latin-1"
         ) from error
     except UnicodeError as error:  # of codecs that do not say where
         raise UsageError(f"{origin} is not {encoding}: {error}") from error

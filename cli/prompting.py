@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,8 @@ class Prompt:
         fit in it, before the time it takes to tokenise it.
         """
         if limit is not None:
-            self._check_plausible(weights, limit)
+            texts = (self.text, *(message.content for message in self.messages))
+            check_plausible(texts, weights, limit)
         source = self.template if self.template is not None else weights.chat_template
         if self.settings.raw:
             return self._raw(weights, self.text)
@@ -69,19 +70,6 @@ class Prompt:
             return self._raw(weights, "\n\n".join(one.content for one in self.messages))
         return self._chat(weights, source)
 
-    def _check_plausible(self, weights: Weights, limit: int) -> None:
-        """The longest token bounds how few tokens a text can have."""
-        texts = (self.text, *(message.content for message in self.messages))
-        size = sum(len(text.encode("utf-8", errors="replace")) for text in texts)
-        if size < limit * _LONG_TOKEN:
-            return
-        fewest = size // weights.tokenizer.longest_piece()
-        if fewest >= limit:
-            raise ContextError(
-                f"the prompt has more than {fewest} tokens and the context holds {limit}, "
-                "answer included: shorten it or raise --ctx-size"
-            )
-
     def _raw(self, weights: Weights, text: str) -> PromptTokens:
         from nextok.backends.prompt_tokens import raw_tokens
 
@@ -92,6 +80,22 @@ class Prompt:
     def _chat(self, weights: Weights, source: str) -> PromptTokens:
         template = chat_template(weights, source)
         return templated(weights, template, self.messages, self.settings, self.prefill)
+
+
+def check_plausible(texts: Iterable[str], weights: Weights, limit: int) -> None:
+    """ContextError when texts cannot fit in a context of `limit` tokens, however they are cut.
+
+    The longest token bounds how few tokens a text can have: it need not be tokenised.
+    """
+    size = sum(len(text.encode("utf-8", errors="replace")) for text in texts)
+    if size < limit * _LONG_TOKEN:
+        return
+    fewest = size // weights.tokenizer.longest_piece()
+    if fewest >= limit:
+        raise ContextError(
+            f"the prompt has more than {fewest} tokens and the context holds {limit}, "
+            "answer included: shorten it or raise --ctx-size"
+        )
 
 
 def chat_template(weights: Weights, source: str) -> ChatTemplate:

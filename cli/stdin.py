@@ -60,11 +60,16 @@ def _read(descriptor: int, name: str) -> bytes:
 
 def read_lines(descriptor: int = 0) -> Iterator[bytes]:
     """Its lines, each as soon as it is there. UsageError if one does not end within reason."""
-    rest = b""
+    begun, size = [], 0  # of a line that has not ended yet
     while part := _read(descriptor, "standard input"):
-        *lines, rest = (rest + part).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-        if len(rest) > MOST_BYTES:
+        first, *others = part.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if others:
+            yield b"".join(begun) + b"\n"
+            yield from (line + b"\n" for line in others[:-1])
+            begun, size = [others[-1]], len(others[-1])
+        if size > MOST_BYTES:
             raise UsageError(f"a line of standard input is over {MOST_BYTES >> 20} MiB long")
-    if rest:
-        yield rest
+    if size:
+        yield b"".join(begun)

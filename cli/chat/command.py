@@ -15,7 +15,8 @@ from nextok.cli.chat.reply import Stage
 from nextok.cli.chat.session import Session
 from nextok.cli.console import is_terminal
 from nextok.cli.invocation import Invocation
-from nextok.cli.prompt import decode, joined, written
+from nextok.cli.prompt import decode, joined, unescape, written
+from nextok.cli.settings import PromptSettings
 from nextok.cli.status import Status
 from nextok.cli.stdin import read_all
 from nextok.cli.watcher import Keyboard
@@ -26,30 +27,35 @@ from nextok.generation.errors import UsageError
 
 def chat(invocation: Invocation) -> int:
     """Talk until somebody leaves; the exit code."""
-    first = invocation.resolved.prompt.prompt
+    settings = invocation.resolved.prompt
+    first = written(settings.prompt or "", "the prompt", settings)
     if not is_terminal(sys.stdin):
         if not invocation.resolved.chat.interactive:
             from nextok.cli.chat.piped import answer_lines
 
             return answer_lines(invocation, first)
-        first = joined([everything(invocation.resolved.prompt.encoding), first or ""])
-        take_terminal()
+        terminal = opened_terminal()
+        first = joined([everything(settings), first])
+        os.dup2(terminal, 0)
+        os.close(terminal)
     from nextok.cli.chat.interactive import talk
 
     return talk(invocation, first)
 
 
-def everything(encoding: str) -> str:
-    """All of standard input as one text."""
-    return decode(read_all(), "standard input", encoding).removesuffix("\n")
-
-
-def take_terminal() -> None:
-    """The terminal becomes standard input. Raises UsageError when there is none."""
+def opened_terminal() -> int:
+    """What is to become standard input. Raises UsageError when there is none."""
     try:
-        os.dup2(os.open("/dev/tty", os.O_RDWR), 0)
+        return os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise UsageError(f"-i needs a terminal to go on at: {error.strerror}") from error
+
+
+def everything(settings: PromptSettings) -> str:
+    """All of standard input as one text, without its last newline."""
+    text = decode(read_all(), "standard input", settings.encoding)
+    text = text.removesuffix("\n").removesuffix("\r")
+    return unescape(text) if settings.escape else text
 
 
 def chat_folder() -> ChatFolder:

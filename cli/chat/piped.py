@@ -1,23 +1,31 @@
-"""The chat through a pipe: each line of standard input is a message, each gets one answer."""
+"""The chat through a pipe: each line of standard input is a message, each gets one answer.
+
+Promises that messages and answers stay in step: where there are no words, there is an empty line
+or an error. Whatever ends the run, what was said until then is kept.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
-from nextok.cli.answer import Answer, JsonLines, PlainAnswer, json_text
+from nextok.cli.answer import Answer, JsonLines, PlainAnswer
 from nextok.cli.chat.command import make_session
 from nextok.cli.chat.keeping import model_of
-from nextok.cli.chat.session import Session
+from nextok.cli.chat.session import Session, Turn
 from nextok.cli.ending import leave
-from nextok.cli.exit_codes import ANSWERED, CONTEXT, TIMED_OUT, code_of
+from nextok.cli.exit_codes import ANSWERED, CONTEXT, FAILED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
-from nextok.cli.prompt import decode
-from nextok.cli.stdin import read_lines
+from nextok.cli.prompt import decode, unescape
+from nextok.cli.report import two_lines
+from nextok.cli.stdin import read_all, read_lines
 from nextok.cli.stdout import Stdout
+from nextok.cli.think_mode import think_mode
 from nextok.cli.trace import opened_trace
-from nextok.generation.errors import ContextError, NextokError, TemplateError
+from nextok.generation.abort import Aborted
+from nextok.generation.errors import ContextError, NextokError, OutputError, TemplateError
 from nextok.generation.finish import FinishReason
 
 _CODES = {
@@ -25,77 +33,134 @@ _CODES = {
     FinishReason.TIMEOUT: TIMED_OUT,
     FinishReason.STALLED: TIMED_OUT,
 }
-_ENDS = (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED)
+_WHOLE = (FinishReason.EOS, FinishReason.STOP)
 
 
-def answer_lines(invocation: Invocation, first: str | None) -> int:
-    """Answer until the input ends; the exit code is that of the first turn that went wrong."""
-    return Piped(invocation).run(first)
+def answer_lines(invocation: Invocation, first: str) -> int:
+    """Answer until the input ends; the exit code.
+
+    first: a message before all lines, unless it is empty. The code is that of the failure that
+    ended the run, else of the first turn that went wrong.
+    """
+    written = _Output(invocation)
+    try:
+        with closing(make_session(invocation, None)) as session:
+            return _Piped(invocation, session, written).run(first)
+    except NextokError as error:
+        if invocation.resolved.output.debug:
+            raise  # whoever catches it shows where it comes from
+        written.refuse(error)
+        return code_of(error)
 
 
-class Piped:
-    """One run through a pipe."""
+class _Output:
+    """Where the turns are written: as words or as lines of JSON, and in the trace."""
 
     def __init__(self, invocation: Invocation) -> None:
-        self._invocation = invocation
-        self._output = invocation.resolved.output
+        """Raises OutputError when the trace cannot be written."""
+        output = invocation.resolved.output
+        self.turn = 1
+        """The one that is going on, or to come."""
+        self._console = invocation.console
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
-        self._trace = opened_trace(invocation)
-        self._session = make_session(invocation, None)
-        self._turns = 0
+        self._think = think_mode(
+            output, terminal=self._stdout.is_terminal, environ=invocation.environ
+        )
+        self._is_plain = not output.jsonl
+        trace = opened_trace(invocation)
+        writers = [] if self._is_plain else [self._stdout.line]
+        self._writers = writers if trace is None else [*writers, trace.line]
+
+    def answers(self) -> list[Answer]:
+        """For one turn."""
+        return [*self._plain(), *self._lines()]
+
+    def refuse(self, error: NextokError) -> None:
+        """There is no answer to this message, and why."""
+        with suppress(OutputError):  # it may be what there is to say
+            for lines in self._lines():
+                lines.fail(str(error), code_of(error))
+        self._console.error(str(error))
+
+    def leave_blank(self) -> None:
+        """Where an answer would be."""
+        if self._is_plain:
+            self._stdout.text("\n")
+
+    def finish(self, turn: Turn) -> None:
+        """After an answer that nothing from outside has ended."""
+        outcome = turn.outcome
+        shown = outcome.text or (outcome.reasoning and self._think != "hide")
+        if not shown and outcome.finish.error is None:
+            self.leave_blank()
+        if outcome.finish.reason not in (*_WHOLE, FinishReason.ERROR):
+            self._console.note(f"answer {self.turn} was cut: {outcome.finish.reason.value}")
+
+    def _plain(self) -> list[PlainAnswer]:
+        return [PlainAnswer(self._stdout, self._think)] if self._is_plain else []
+
+    def _lines(self) -> list[JsonLines]:
+        return [JsonLines(write_line, turn=self.turn) for write_line in self._writers]
+
+
+class _Piped:
+    """One run through a pipe."""
+
+    def __init__(self, invocation: Invocation, session: Session, written: _Output) -> None:
+        self._invocation = invocation
+        self._session = session
+        self._written = written
         self._code = ANSWERED
 
-    def run(self, first: str | None) -> int:
+    def run(self, first: str) -> int:
         """Without a message nothing is loaded."""
-        try:
-            for message in self._messages(first):
+        for message in self._messages(first):
+            try:
                 self._answer(message)
-        finally:
-            self._session.close()
+            except ContextError as error:  # this message is refused; the next one may fit
+                self._written.refuse(error)
+                self._written.leave_blank()
+                self._code = self._code or code_of(error)
+            if self._code == FAILED:
+                break
+            self._written.turn += 1
         return self._code
 
-    def _messages(self, first: str | None) -> Iterator[str]:
-        if first:
+    def _messages(self, first: str) -> Iterator[str]:
+        settings = self._invocation.resolved.prompt
+        if first.strip():
             yield first
-        encoding = self._invocation.resolved.prompt.encoding
-        for number, line in enumerate(read_lines(), start=1):
-            text = decode(line, f"line {number} of standard input", encoding)
-            text = text.removesuffix("\n").removesuffix("\r")
+        for line in _lines(settings.encoding):
+            text = line.removesuffix("\n").removesuffix("\r")
             if text.strip():
-                yield text
+                yield unescape(text) if settings.escape else text
 
     def _answer(self, message: str) -> None:
-        self._turns += 1
-        try:
-            self._load()
-            turn = self._session.say(message, self._answers())
-        except ContextError as error:  # this message is refused; the next one may fit
-            self._say_failed(error)
-            self._invocation.console.error(str(error))
-            return
-        except NextokError as error:
-            self._say_failed(error)
-            raise
+        self._load()
+        turn = self._session.say(message, self._written.answers())
+        if turn.signal_number:
+            leave(FinishReason.INTERRUPTED, turn.signal_number)
+        if self._session.stage.abort.reason is FinishReason.DISCONNECTED:
+            leave(FinishReason.DISCONNECTED, 0)
+        self._written.finish(turn)
+        self._say_figures()
         finish = turn.outcome.finish
-        if finish.reason in _ENDS:
-            self._session.keeping.close()
-            leave(finish.reason, turn.signal_number)
-        if finish.error is not None:
-            raise finish.error
+        if finish.error is not None:  # its words are out already
+            self._invocation.console.error(str(finish.error))
+            self._code = FAILED
         self._code = self._code or _CODES.get(finish.reason, ANSWERED)
 
-    def _say_failed(self, error: NextokError) -> None:
-        code = code_of(error)
-        self._code = self._code or code
-        if self._output.jsonl:
-            failed = {"type": "error", "turn": self._turns, "error": str(error), "code": code}
-            self._stdout.line(json_text(failed))
-
     def _load(self) -> None:
-        session: Session = self._session
+        session = self._session
         if session.engine is not None:
             return
-        engine = session.load(model_of(session.conversation, self._invocation))
+        try:
+            engine = session.load(model_of(session.conversation, self._invocation))
+        except Aborted:  # not by a signal, which ends the process there: nobody listens any more
+            leave(FinishReason.DISCONNECTED, 0)
+        if session.resolved.engine.model is None:
+            name = engine.weights.name
+            self._invocation.console.note(f"answering with {name}; -m names another model")
         system, prompt = session.conversation.system, session.resolved.prompt
         if system is not None and not prompt.fold_system and not engine.rendering.takes_system():
             raise TemplateError(
@@ -103,12 +168,20 @@ class Piped:
                 "--fold-system puts it at the head of the first message"
             )
 
-    def _answers(self) -> list[Answer]:
-        answers: list[Answer] = []
-        if self._output.jsonl:
-            answers.append(JsonLines(self._stdout.line, turn=self._turns))
-        else:
-            answers.append(PlainAnswer(self._stdout, self._output.think or "hide"))
-        if self._trace is not None:
-            answers.append(JsonLines(self._trace.line, turn=self._turns))
-        return answers
+    def _say_figures(self) -> None:
+        last = self._session.last
+        if self._invocation.resolved.output.stats and last is not None:
+            for line in two_lines(last.facts, last.outcome):
+                self._invocation.console.plain(line)
+
+
+def _lines(encoding: str) -> Iterator[str]:
+    """Of standard input, each as soon as it is there, if its end can be seen in its bytes."""
+    name = "standard input"
+    if "\n".encode(encoding) != b"\n":  # UTF-16 and its kind
+        yield from decode(read_all(), name, encoding).split("\n")
+        return
+    offset = 0
+    for number, line in enumerate(read_lines(), start=1):
+        yield decode(line, name, encoding, offset=offset, line=number)
+        offset += len(line)
