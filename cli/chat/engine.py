@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nextok.backends.options import ContextOptions
+from nextok.cli.chat.keeping import noted_model
 from nextok.cli.chat.rendering import Rendering
 from nextok.cli.console import Console
 from nextok.cli.loaded import Loaded, warn_beyond_training
@@ -65,8 +66,8 @@ class Engine:
 
     @property
     def reference(self) -> str:
-        """What finds this model again."""
-        return self.loaded.engine.model or self.weights.name
+        """What finds this model again, from any folder."""
+        return noted_model(self.loaded.resolved, self.weights.name)
 
     @property
     def context_size(self) -> int:
