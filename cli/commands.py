@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "info", "config",
+    "info", "config", "plot",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -128,6 +128,13 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         name="prune",
         help="Remove what interrupted downloads left, and revisions nothing names any more.",
+    ),
+    Command(
+        name="plot",
+        help="Draw the latency of every token of a trace, here or (-o) as a picture.",
+        word="TRACE",
+        many=True,
+        word_help="Files that --trace wrote; several are drawn over each other.",
     ),
     Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
     Command(

@@ -7,6 +7,7 @@ from nextok.cli.commands import CommandName
 from nextok.cli.flags import Flag
 from nextok.cli.hub_flags import HUB_FLAGS
 from nextok.cli.latency_flags import LATENCY_FLAGS
+from nextok.cli.plot_flags import PLOT_FLAGS
 from nextok.cli.prompt_flags import MODEL_FLAGS, PROMPT_FLAGS
 from nextok.cli.run_flags import OUTPUT_FLAGS, STOP_FLAGS
 from nextok.cli.sampling_flags import SAMPLING_FLAGS
@@ -18,6 +19,7 @@ FLAGS: tuple[Flag, ...] = (
     *STOP_FLAGS,
     *CHAT_FLAGS,
     *HUB_FLAGS,
+    *PLOT_FLAGS,
     *LATENCY_FLAGS,
     *OUTPUT_FLAGS,
 )

@@ -20,6 +20,7 @@ from nextok.cli.settings import (
     EngineSettings,
     HubSettings,
     OutputSettings,
+    PlotSettings,
     PromptSettings,
     StopSettings,
 )
@@ -37,6 +38,7 @@ GROUPS: tuple[type, ...] = (
     ChatSettings,
     ChatsSettings,
     HubSettings,
+    PlotSettings,
     ConfigSettings,
 )
 EVERYWHERE = NAMES

@@ -23,6 +23,7 @@ from nextok.cli.settings import (
     HubSettings,
     LogitBias,
     OutputSettings,
+    PlotSettings,
     PromptSettings,
     StopSettings,
 )
@@ -120,6 +121,11 @@ class Resolved:
     def hub(self) -> HubSettings:
         """What may be fetched, and how."""
         return self._fill(HubSettings)
+
+    @property
+    def plot(self) -> PlotSettings:
+        """How a trace is drawn."""
+        return self._fill(PlotSettings)
 
     def sampling_asked(self) -> frozenset[str]:
         """The sampling settings that somebody (user, config or model) has set."""

@@ -171,6 +171,14 @@ class HubSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlotSettings:
+    """What `nextok plot` was asked for."""
+
+    picture: str | None = None
+    """Path of the PNG or SVG to draw; None: the terminal."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConfigSettings:
     """What `nextok config` was asked for itself."""
 

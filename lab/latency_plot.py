@@ -1,0 +1,198 @@
+"""The picture of latencies: the gap before each token, and how the gaps are distributed.
+
+The two panels share the axis of the gaps: what is seen on the left is counted on the right. A
+table below is the legend. Draws what `nextok.lab.latency_figures` says; knows no files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nextok.generation.timings import percentile
+from nextok.lab.axis import Axis, histogram, labels
+from nextok.lab.latency_figures import HEADS, STALL, Series, gap_axis, milliseconds, token_axis
+from nextok.lab.picture import Form, picture
+from nextok.lab.run_title import title
+from nextok.lab.sheet import FAINT, INK, Legend, Look, Sheet, legend_height, looks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH, _LEFT, _RIGHT = 12.0, 0.85, 1.25
+"""Inches, like all lengths here. On the right there is room for the percentiles' names."""
+_TOP, _PANEL, _BELOW, _FOOT = 1.3, 4.1, 0.95, 0.1
+_BETWEEN, _COUNTS = 0.25, 2.3
+_CELL = 0.86
+_LINES = {"p50": "-", "p95": "--", "p99": ":"}
+_APART = 0.045
+"""Of the panel's height: names of percentiles are no closer than this."""
+_MANY_POINTS = 5000
+"""From here on an SVG holds the points as one image: as paths they would be megabytes."""
+_FEWEST_BINS, _MOST_BINS = 16, 120
+
+
+def latency_picture(series: Sequence[Series], form: Form) -> bytes:
+    """The file of the picture. Raises OutputError without matplotlib."""
+    heights = _TOP, _PANEL, _BELOW, legend_height(len(series)), _FOOT
+    height = sum(heights)
+
+    def draw(figure: Figure) -> None:
+        _draw(Sheet(figure=figure, width=_WIDTH, height=height), series)
+
+    return picture(draw, inches=(_WIDTH, height), form=form)
+
+
+def _draw(sheet: Sheet, series: Sequence[Series]) -> None:
+    """Everything, from the top down."""
+    each = list(zip(series, looks(len(series)), strict=True))
+    heading, settings = title([one.generation for one in series])
+    sheet.text(_LEFT, 0.4, _heading(heading), size=15, bold=True)
+    sheet.text(_LEFT, 0.72, settings, size=11, color=FAINT)
+    gaps, width = gap_axis(series), _WIDTH - _LEFT - _BETWEEN - _COUNTS - _RIGHT
+    tokens = sheet.panel(_LEFT, _TOP, width, _PANEL)
+    counts = sheet.panel(_LEFT + width + _BETWEEN, _TOP, _COUNTS, _PANEL)
+    for panel in (tokens, counts):
+        _shared_axis(panel, gaps)
+    _draw_tokens(tokens, each, gaps)
+    _draw_counts(counts, each, gaps)
+    if len(series) == 1:
+        _name_percentiles(tokens, counts, series[0], gaps)
+    legend = Legend(heads=HEADS, rows=[(look, one.label, one.cells) for one, look in each])
+    legend.draw(sheet, _LEFT, _TOP + _PANEL + _BELOW, _WIDTH - _LEFT - 0.4, _CELL)
+
+
+def _heading(model: str) -> str:
+    return "Inter-token latency" + (f" of {model}" if model else "")
+
+
+def _shared_axis(panel: Axes, gaps: Axis) -> None:
+    """The gaps, from bottom to top."""
+    panel.set_yscale("log" if gaps.log else "linear")
+    panel.set_ylim(gaps.low, gaps.high)
+    ticks = gaps.ticks(8)
+    panel.set_yticks(ticks, labels(ticks))
+    panel.set_yticks([], minor=True)
+
+
+def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -> None:
+    """The left panel: one point a token, a ring around each stall."""
+    tokens = token_axis([one for one, _ in each])
+    ticks = [tick for tick in tokens.ticks(10) if tick == int(tick)]
+    panel.set_xlim(tokens.low, tokens.high)
+    panel.set_xticks(ticks, labels(ticks))
+    panel.set_xlabel("token index")
+    panel.set_ylabel("gap since the token before (ms" + (", logarithmic)" if gaps.log else ")"))
+    panel.set_title("Gap before each token", loc="left", fontsize=11.5, color=INK)
+    for one, look in each:
+        _scatter(panel, one, look, gaps)
+    stalled = [point for one, _ in each for point in one.stall_points]
+    if stalled:
+        indexes, heights = [index for index, _ in stalled], [gap for _, gap in stalled]
+        panel.scatter(
+            indexes, heights, s=90, marker="o", facecolors="none",
+            edgecolors=INK, linewidths=1.2, zorder=4,
+        )  # fmt: skip
+        _corner(panel, f"○ stall: a gap over {STALL:g} × the median")
+
+
+def _scatter(panel: Axes, one: Series, look: Look, gaps: Axis) -> None:
+    many = len(one.points)
+    heights = [max(gap, gaps.low) for _, gap in one.points]
+    panel.scatter(
+        [index for index, _ in one.points],
+        heights,
+        s=22 if many <= 300 else 12 if many <= 1500 else 5,
+        marker=look.marker,
+        color=look.color,
+        alpha=0.75 if many <= 1500 else 0.4,
+        linewidths=0,
+        rasterized=many > _MANY_POINTS,
+        zorder=3,
+    )
+
+
+def _draw_counts(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -> None:
+    """The right panel: the histograms side by side, a line at each percentile."""
+    panel.tick_params(axis="y", labelleft=False, length=0)
+    panel.set_title("Distribution", loc="left", fontsize=11.5, color=INK)
+    bins = bin_count([one for one, _ in each], gaps)
+    shares = [_shares(one, gaps, bins) for one, _ in each]
+    widest = max(map(max, shares)) * 1.06
+    edges = [gaps.value(place / bins) for place in range(bins + 1)]
+    for place, ((one, look), share) in enumerate(zip(each, shares, strict=True)):
+        foot = place * widest
+        panel.stairs(
+            [foot + part for part in share], edges, baseline=foot,
+            orientation="horizontal", fill=True, color=look.color, alpha=0.85,
+        )  # fmt: skip
+        for name, value in one.percentiles_ms if len(each) > 1 else ():
+            panel.plot(
+                [foot, foot + widest * 0.94], [value, value],
+                color=INK, linewidth=1, linestyle=_LINES[name], zorder=5,
+            )  # fmt: skip
+    panel.set_xlim(0, widest * len(each))
+    if len(each) == 1:
+        panel.set_xlabel("share of the gaps (%)")
+    else:
+        panel.set_xticks([])
+        panel.set_xlabel(f"share of the gaps\n(the longest bar: {widest / 1.06:.0f} %)")
+        panel.grid(False)
+        _explain_lines(panel)
+
+
+def _shares(one: Series, gaps: Axis, bins: int) -> list[float]:
+    counts = histogram(one.gaps_ms, gaps, bins)
+    return [100 * count / len(one.gaps_ms) for count in counts]
+
+
+def bin_count(series: Sequence[Series], gaps: Axis) -> int:
+    """Bins of the whole axis: Freedman and Diaconis' number, within what can be seen."""
+    return min(_MOST_BINS, max(_FEWEST_BINS, *(_wanted_bins(one, gaps) for one in series)))
+
+
+def _wanted_bins(one: Series, gaps: Axis) -> int:
+    ordered = sorted(one.gaps_ms)
+    lower, upper = (gaps.position(percentile(ordered, part)) for part in (25, 75))
+    width = 2 * (upper - lower) / math.pow(len(ordered), 1 / 3)
+    return round(1 / width) if width > 1 / _MOST_BINS else _MOST_BINS
+
+
+def _explain_lines(panel: Axes) -> None:
+    """What the kinds of lines mean, beside the panel."""
+    for place, (name, style) in enumerate(_LINES.items()):
+        height = 0.97 - 0.055 * place
+        panel.plot(
+            [1.05, 1.19], [height, height], transform=panel.transAxes, clip_on=False,
+            color=INK, linewidth=1, linestyle=style,
+        )  # fmt: skip
+        panel.text(
+            1.22, height, name, transform=panel.transAxes, fontsize=10, color=INK, va="center"
+        )  # fmt: skip
+
+
+def _corner(panel: Axes, text: str) -> None:
+    """A word on the right above a panel."""
+    panel.set_title(text, loc="right", fontsize=10, color=FAINT)
+
+
+def _name_percentiles(tokens: Axes, counts: Axes, one: Series, gaps: Axis) -> None:
+    """Lines through both panels, their names beside the right one."""
+    places = spread_out([gaps.position(value) for _, value in one.percentiles_ms], _APART)
+    for (name, value), place in zip(one.percentiles_ms, places, strict=True):
+        for panel in (tokens, counts):
+            panel.axhline(value, color=INK, linestyle=_LINES[name], linewidth=0.9, zorder=2.5)
+        counts.text(
+            1.04, place, f"{name}  {milliseconds(value)} ms", transform=counts.transAxes,
+            fontsize=10, color=INK, va="center",
+        )  # fmt: skip
+
+
+def spread_out(places: Sequence[float], apart: float) -> list[float]:
+    """Ascending places, moved as little as makes them no closer than `apart`."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + apart) if moved else place)
+    return moved

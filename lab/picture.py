@@ -1,0 +1,89 @@
+"""A picture in bytes: matplotlib's objects, drawn without a window, a global or a date.
+
+Promises that the same figures give the same bytes (with the same matplotlib and fonts), and that
+nothing but an error of ours comes from a missing or noisy matplotlib. Knows no data.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from nextok.generation.errors import OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Form: TypeAlias = Literal["png", "svg"]
+
+MARK = "nextok lab"
+"""In the metadata of every picture: `nextok.lab.picture_file` knows by it what may be replaced."""
+PIXELS_PER_INCH = 200
+
+_STYLE: dict[str, Any] = {
+    "font.family": ["sans-serif"],
+    # The first comes with matplotlib; where an SVG is shown without it, the second is as wide.
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
+    "font.size": 11,
+    "text.parse_math": False,  # a dollar sign in a file's name is a dollar sign
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.labelcolor": "#333333",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.8,
+    "xtick.color": "#666666",
+    "ytick.color": "#666666",
+    "xtick.labelcolor": "#333333",
+    "ytick.labelcolor": "#333333",
+    "svg.fonttype": "none",  # words stay words: they can be found, copied and restyled
+    "svg.hashsalt": "nextok",
+}
+
+
+def picture(draw: Callable[[Figure], None], *, inches: tuple[float, float], form: Form) -> bytes:
+    """The file that holds what `draw` put on an empty figure of that size.
+
+    Raises OutputError without matplotlib.
+    """
+    # Else its word about a slow font cache or an unwritable home would land on standard error.
+    logging.getLogger("matplotlib").addHandler(logging.NullHandler())
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise OutputError("a picture needs matplotlib: pip install 'nextok[lab]'") from error
+    with style.context(["default", _STYLE]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters its fonts do not have are drawn as boxes
+        figure = Figure(figsize=inches, dpi=PIXELS_PER_INCH, facecolor="white")
+        draw(figure)
+        return _saved(figure, form)
+
+
+def _saved(figure: Figure, form: Form) -> bytes:
+    """No date and no version among the metadata, so that equal pictures are equal bytes."""
+    data = io.BytesIO()
+    if form == "png":
+        figure.savefig(data, format="png", metadata={"Software": MARK})
+    else:
+        figure.savefig(data, format="svg", metadata={"Creator": MARK, "Date": None})
+    return data.getvalue()
+
+
+def drawable(text: str) -> str:
+    """The text without what no picture can hold: control characters and halves of others."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text with its middle left out, if it has more characters."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[-tail:]}"
