@@ -9,6 +9,7 @@ import errno
 import os
 import select
 from collections.abc import Callable
+from typing import Protocol
 
 from nextok.cli.console import visible
 from nextok.generation.errors import OutputError
@@ -27,6 +28,13 @@ def open_terminal(clock: Callable[[], float], encoding: str) -> Stdout:
     return Stdout(clock=clock, encoding=encoding, descriptor=descriptor)
 
 
+class Below(Protocol):
+    """What is kept below the text on a terminal."""
+
+    def make_way(self, text: str) -> str:
+        """What to write for this text, so that it does not run into what is below."""
+
+
 class Stdout:
     """A descriptor and what became of it."""
 
@@ -34,6 +42,7 @@ class Stdout:
         """encoding: a terminal's; a pipe gets UTF-8 in every locale."""
         self.is_terminal = os.isatty(descriptor)
         self.first_write_at: float | None = None
+        self.below: Below | None = None
         self._busy = False
         self._clock = clock
         self._encoding = encoding
@@ -51,7 +60,7 @@ class Stdout:
             return
         self._ended_line = text.endswith("\n")
         if self.is_terminal:
-            self._write(self.harmless(text).encode(self._encoding, errors="replace"))
+            self._show(self.harmless(text))
         else:
             self._write(text.encode("utf-8", errors="replace"))
 
@@ -63,7 +72,13 @@ class Stdout:
     def drawn(self, text: str) -> None:
         """What was laid out for a terminal: foreign text in it is harmless already."""
         self._ended_line = text.endswith("\n")
-        self._write(text.encode(self._encoding, errors="replace"))
+        self._show(text)
+
+    def beside(self, codes: str) -> None:
+        """What is no part of the text, and leaves the cursor where it was."""
+        before = self.first_write_at
+        self._write(codes.encode(self._encoding, errors="replace"))
+        self.first_write_at = before
 
     def line(self, text: str) -> None:
         """One whole line of JSON."""
@@ -83,6 +98,11 @@ class Stdout:
         if text.endswith("\r"):
             text, self._returned = text[:-1], "\r"
         return visible(text)
+
+    def _show(self, text: str) -> None:
+        if self.below is not None:
+            text = self.below.make_way(text)
+        self._write(text.encode(self._encoding, errors="replace"))
 
     def _write(self, data: bytes) -> None:
         if self.first_write_at is None:
