@@ -8,10 +8,11 @@ from datetime import datetime, timezone
 
 from nextok.backends.chat_file import read_records
 from nextok.backends.chat_folder import ChatFolder, ChatInfo
+from nextok.backends.kv_store import KvStore
 from nextok.cli.answer import json_text
 from nextok.cli.chat.command import chat_folder, kv_store
 from nextok.cli.chat.export import exported
-from nextok.cli.chat.keeping import state_key
+from nextok.cli.chat.keeping import damage, model_title, state_key
 from nextok.cli.columns import Column, print_columns
 from nextok.cli.exit_codes import ANSWERED, FAILED
 from nextok.cli.invocation import Invocation
@@ -37,6 +38,8 @@ def chats(invocation: Invocation) -> int:
     folder, asked = chat_folder(), invocation.resolved.chats
     if sum((asked.export is not None, asked.delete is not None, asked.rename)) > 1:
         raise UsageError("--export, --delete and --rename exclude each other: choose one")
+    if asked.export is None and _is_typed("format", invocation):
+        raise UsageError("--format goes with --export NAME: a list is JSON with --json")
     if asked.rename:
         return _rename(folder, invocation)
     if asked.export is not None or asked.delete is not None:
@@ -67,7 +70,7 @@ def _list(folder: ChatFolder, invocation: Invocation) -> int:
 def _search(folder: ChatFolder, invocation: Invocation) -> int:
     hits = list(folder.search(" ".join(invocation.words).split()))
     if invocation.resolved.output.json:
-        listed = [{"name": hit.name, "line": hit.line} for hit in hits]
+        listed = [{"name": hit.name, "role": hit.role, "line": hit.line} for hit in hits]
         plain_stdout().line(json_text({"chats": listed}))
     elif hits:
         rows = [[hit.name, hit.line] for hit in hits]
@@ -81,8 +84,10 @@ def _export(folder: ChatFolder, name: str, invocation: Invocation) -> int:
     conversation = Conversation()
     reading = read_records(folder.path(name), conversation.apply)
     if reading.bad_count:
-        invocation.console.warning(f"{name}: {reading.bad_count} damaged lines left out")
-    form = "json" if invocation.resolved.output.json else invocation.resolved.chats.format
+        invocation.console.warning(f"{name}: {damage(reading)}")
+    form, resolved = invocation.resolved.chats.format, invocation.resolved
+    if resolved.output.json and not _is_typed("format", invocation):
+        form = "json"
     plain_stdout().text(exported(conversation, form))
     return ANSWERED
 
@@ -102,9 +107,22 @@ def _rename(folder: ChatFolder, invocation: Invocation) -> int:
     old, new = invocation.words
     name = folder.find(old)
     folder.rename(name, new)
-    kv_store(0).remove(state_key(name))
+    _move_state(kv_store(invocation.resolved.chat.state_cap), state_key(name), state_key(new))
     invocation.console.note(f"{name} is {new} now")
     return ANSWERED
+
+
+def _move_state(store: KvStore, old: str, new: str) -> None:
+    """What the model has read of a chat stays with it."""
+    entry = store.peek(old)
+    state = None if entry is None else store.get(old, entry.identity)
+    store.remove(old)
+    if entry is not None and state is not None:
+        store.put(new, entry.identity, state.tokens, state.state)
+
+
+def _is_typed(key: str, invocation: Invocation) -> bool:
+    return invocation.resolved.origin(key) == "flag"
 
 
 def _refuse_words(invocation: Invocation) -> None:
@@ -118,7 +136,7 @@ def _row(one: ChatInfo, now: float) -> list[str]:
         str(one.messages),
         size(one.size_bytes),
         ago(now - one.modified),
-        one.model or "-",
+        model_title(one.model or "-"),
         one.title or "-",
     ]
 

@@ -191,4 +191,8 @@ class _Generation:
             answers.append(PlainAnswer(self._stdout, think))
         if self._trace is not None:
             answers.append(JsonLines(self._trace.line))
-        return answers
+        if self._kept is None:
+            return answers
+        from nextok.cli.chat.reply import Guarded
+
+        return [Guarded(answer, self._abort) for answer in answers]  # what was said is kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -58,7 +59,10 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "default model": _default_model(engine.model),
         "config file": _described(config_file()),
         "state folder": _described(state_folder()),
+        "saved chats": _described(state_folder() / "chats"),
+        "input history": _described(state_folder() / "history"),
         "cache folder": _described(cache_folder()),
+        "KV states": _described(cache_folder() / "kv"),
         "hub cache": _described(HubCache().root),
         **_other_models(local_models()),
     }
@@ -78,13 +82,17 @@ def _default_model(configured: str | None) -> str:
 def _described(path: Path) -> str:
     if not path.exists():
         return f"{path} (not there yet)"
-    files = [path] if path.is_file() else [one for one in path.rglob("*") if _counts(one)]
-    return f"{path} ({size(sum(one.stat().st_size for one in files))})"
+    files = [path] if path.is_file() else path.rglob("*")
+    return f"{path} ({size(sum(map(_own_bytes, files)))})"
 
 
-def _counts(path: Path) -> bool:
-    """Whether it takes room of its own: a link in the hub's cache leads to what is counted."""
-    return path.is_file() and not path.is_symlink()
+def _own_bytes(path: Path) -> int:
+    """0 for what takes no room of its own: a link in the hub's cache leads to what is counted."""
+    try:
+        status = path.lstat()
+    except OSError:  # it has gone meanwhile
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _other_models(models: Sequence[LocalModel]) -> Mapping[str, object]:

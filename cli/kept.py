@@ -1,4 +1,7 @@
-"""A single answer that belongs to a chat: taken up from a saved one, or kept as a new one."""
+"""A single answer that belongs to a chat: taken up from a saved one, or kept as a new one.
+
+Promises that question and answer are kept together: of a run that came to no answer nothing is.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nextok.cli.chat.command import taken_up
-from nextok.cli.chat.keeping import model_of
+from nextok.cli.chat.keeping import model_of, noted_model
 from nextok.cli.chat.rendering import Rendering
-from nextok.cli.chat.reply import figures
+from nextok.cli.chat.reply import COMPLETE, figures
 from nextok.cli.chat.room import Room
 from nextok.cli.console import Console
 from nextok.cli.invocation import Invocation
-from nextok.cli.prompting import Prompt, PromptTokens
+from nextok.cli.prompting import Prompt, PromptTokens, check_plausible
 from nextok.generation.errors import UsageError
 from nextok.generation.message import Message
 
@@ -29,6 +32,7 @@ class KeptAnswer:
     """A turn of a conversation that one run makes."""
 
     conversation: Conversation
+    """With the question in it."""
     keeping: Keeping
     resolved: Resolved
     """With the model that the chat was with, unless another one was asked for."""
@@ -38,40 +42,65 @@ class KeptAnswer:
     ) -> PromptTokens:
         """The conversation as a prompt, its oldest messages dropped if they must be."""
         rendering = Rendering(weights, self.resolved.prompt, console)
-        most = self.resolved.stops.max_tokens
         if limit is not None:
-            room = Room(rendering, limit, console.note)
-            room.make(self.conversation, mode=self.resolved.chat.on_full, max_tokens=most)
+            question = self.conversation.messages()[-1]
+            check_plausible([question.content], weights, limit)
+            room, chat = Room(rendering, limit, console.note), self.resolved.chat
+            most = self.resolved.stops.max_tokens
+            room.make(self.conversation, mode=chat.on_full, max_tokens=most)
         return rendering.tokens(self.conversation.messages())
 
     def end(self, outcome: Outcome, model: str) -> None:
-        """Keep the answer, however it ended."""
-        self.conversation.set_model(model)
-        if outcome.finish.completion_tokens:
+        """Keep the answer, however it ended, if there is one. model: what it is called."""
+        reason = outcome.finish.reason
+        if outcome.text or outcome.reasoning or reason in COMPLETE:
+            self.conversation.set_model(noted_model(self.resolved, model))
             self.conversation.reply(
                 outcome.text,
                 reasoning=outcome.reasoning or "",
-                finish=outcome.finish.reason.value,
+                finish=reason.value,
                 figures=figures(outcome, outcome.text),
             )
+            self.keeping.release(self.conversation.title)
         self.keeping.close()
 
 
-def kept_answer(prompt: Prompt, invocation: Invocation) -> KeptAnswer:
-    """Put the prompt into the conversation. Raises UsageError."""
-    settings, resolved = prompt.settings, invocation.resolved
-    for name, given in (
-        ("--raw", settings.raw), ("--messages", settings.messages), ("--prefill", settings.prefill),
-    ):  # fmt: skip
-        if given:
-            raise UsageError(f"{name} is no turn of a chat: leave out --continue and --save")
+def kept_answer(prompt: Prompt, invocation: Invocation) -> KeptAnswer | None:
+    """The prompt as a turn of a conversation; None for one that cannot be, if nobody insists.
+
+    Raises UsageError.
+    """
+    strange = _strange_to_chats(prompt)
+    if strange is not None:
+        if not _insists(invocation):
+            return None
+        raise UsageError(
+            f"{strange} is no turn of a chat: leave out --continue, --resume and --save"
+        )
     conversation, keeping = taken_up(invocation)
+    keeping.hold()
     for message in prompt.messages:
         _add(conversation, message)
-    model = model_of(conversation, invocation)
+    model, resolved = model_of(conversation, invocation), invocation.resolved
     if model is not None:
         resolved = resolved.with_set({"model": model})
     return KeptAnswer(conversation, keeping, resolved)
+
+
+def _strange_to_chats(prompt: Prompt) -> str | None:
+    """The flag with which a prompt is not one message of a conversation."""
+    settings = prompt.settings
+    given = {
+        "--raw": settings.raw, "--messages": settings.messages, "--prefill": settings.prefill
+    }  # fmt: skip
+    return next((name for name, value in given.items() if value), None)
+
+
+def _insists(invocation: Invocation) -> bool:
+    """Whether this command line says so, not a general setting."""
+    resolved = invocation.resolved
+    chat = resolved.chat
+    return bool(chat.continue_last or chat.resume or resolved.origin("save") == "flag")
 
 
 def _add(conversation: Conversation, message: Message) -> None:

@@ -74,7 +74,7 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
     status = Status(invocation.console, time.monotonic)
     prompt = invocation.resolved.prompt
     if prompt.system is not None:
-        conversation.set_system(written(prompt.system, "--system", prompt) or None)
+        conversation.set_system(written(prompt.system, "--system", prompt))
     return Session(
         conversation=conversation,
         keeping=keeping,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
+from nextok.cli.chat.keeping import model_title
 from nextok.cli.settings import ExportFormat
 from nextok.generation.conversation import Conversation, Entry
-
-_NAMES = {"user": "You", "assistant": "Model"}
 
 
 def exported(conversation: Conversation, form: ExportFormat) -> str:
@@ -16,12 +15,13 @@ def exported(conversation: Conversation, form: ExportFormat) -> str:
 
 
 def _markdown(conversation: Conversation) -> str:
+    model = conversation.model
+    speakers = {"user": "You", "assistant": "Model" if model is None else model_title(model)}
     parts = [f"# {conversation.title or 'Chat'}"]
     if conversation.system:
         parts += ["## System", conversation.system]
     for entry in conversation.entries():
-        name = conversation.model if entry.role == "assistant" else None
-        parts += [f"## {name or _NAMES.get(entry.role, entry.role)}", entry.content.strip("\n")]
+        parts += [f"## {speakers[entry.role]}", entry.content.strip("\n")]
         if entry.finish == "interrupted":
             parts.append("*(interrupted)*")
     return "\n\n".join(parts) + "\n"

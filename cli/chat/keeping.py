@@ -37,8 +37,9 @@ class Keeping:
         self._console = console
         self._now = now
         self._file: ChatFile | None = None
+        self._is_held = False
         self._waiting: list[Mapping[str, object]] = []
-        """What was recorded before anything was said."""
+        """What was recorded before anything was said, or before `release`."""
 
     def another(self) -> Keeping:
         """For another chat, kept in the same way."""
@@ -53,8 +54,22 @@ class Keeping:
         self._waiting.append(record)
         if self._file is None and record.get("type") != "message":
             return
+        if not self._is_held:
+            self._try_to_write(str(record.get("content")))
+
+    def hold(self) -> None:
+        """Write nothing until `release`."""
+        self._is_held = True
+
+    def release(self, first_words: str) -> None:
+        """Write what was recorded meanwhile. first_words: a new chat is named after them."""
+        self._is_held = False
+        if self.wanted:
+            self._try_to_write(first_words)
+
+    def _try_to_write(self, first_words: str) -> None:
         try:
-            self._write(str(record.get("content")))
+            self._write(first_words)
         except OutputError as error:
             self.wanted = False
             self._console.warning(f"{error}; the chat goes on without being saved")
@@ -152,6 +167,11 @@ def noted_model(resolved: Resolved, name: str) -> str:
         return asked or name
     path = os.path.expanduser(asked)
     return os.path.abspath(path) if os.path.isfile(path) and asked != name else asked
+
+
+def model_title(noted: str) -> str:
+    """What a person calls a noted model: a file by its name alone."""
+    return os.path.basename(noted).removesuffix(".gguf") if os.path.isabs(noted) else noted
 
 
 def state_key(chat: str) -> str:

@@ -67,7 +67,7 @@ def speak(
 ) -> Spoken:
     """Make the reply and hand it on. A reader that has gone is an ending like any other."""
     began = stage.clock()
-    guarded = [_Guarded(answer, stage.abort) for answer in answers]
+    guarded = [Guarded(answer, stage.abort) for answer in answers]
     delivery = Delivery(guarded, lambda: stage.clock() - began)
     watcher = stage.watcher(deadlines(stops))
     raw: list[str] = []
@@ -96,7 +96,7 @@ def speak(
     )
 
 
-class _Guarded:
+class Guarded:
     """An answer whose reader may go away: the generation ends then, and nobody is told."""
 
     def __init__(self, answer: Answer, abort: Abort) -> None:
