@@ -8,7 +8,7 @@ from typing import Protocol
 from nextok.cli.chat.markdown_code import CodeBlock, FencedCode
 from nextok.cli.chat.markdown_columns import Align
 from nextok.cli.chat.markdown_layout import LineLayout
-from nextok.cli.chat.markdown_lines import Fence
+from nextok.cli.chat.markdown_marks import Fence
 from nextok.cli.chat.markdown_nest import Container, Nest
 from nextok.cli.chat.markdown_pen import Pen
 from nextok.cli.chat.markdown_style import Theme

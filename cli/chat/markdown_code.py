@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from nextok.cli.chat.markdown_highlight import Highlighter, language
 from nextok.cli.chat.markdown_layout import LineLayout
-from nextok.cli.chat.markdown_lines import Fence
+from nextok.cli.chat.markdown_marks import Fence
 from nextok.cli.chat.markdown_pen import Piece
 from nextok.cli.chat.markdown_style import Theme
 from nextok.cli.chat.markdown_width import columns, fitting

@@ -62,12 +62,13 @@ class Grid:
         """What was drawn may stand elsewhere now: go on below it."""
         self._is_live = False
         self._rows.clear()
+        self._drawn.clear()
 
     def row(self, row: Row) -> None:
         """Show a row in the layout's open line and below."""
         self._needs = [known | need(cell) for known, cell in zip(self._needs, row, strict=True)]
         self._margin = list(self._layout.row)
-        if not self._is_in_window():
+        if self._is_live and not self._is_in_window():
             self.freeze()
         if self._is_live:
             self._rows.append(row)
@@ -116,7 +117,8 @@ class Grid:
             self._layout.begin()
             self._layout.pen.pieces(line)
             self._layout.end_line()
-        self._drawn += lines
+        if self._is_live:
+            self._drawn += lines
 
     def _redraw(self, widths: Sequence[int]) -> None:
         lines = self._head_lines(widths)

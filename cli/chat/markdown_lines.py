@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+
+from nextok.cli.chat.markdown_marks import (
+    Blank,
+    Fence,
+    HeadingMark,
+    Indented,
+    ItemMark,
+    Opening,
+    QuoteMark,
+    Rule,
+    TableRow,
+    Text,
+    Unknown,
+)
 
 CODE_INDENT = 4
 """Columns that make a line code."""
@@ -35,84 +48,6 @@ class Place:
     """Whether the line belongs to a list item."""
     in_list: bool
     """Whether a new item would follow another one in its list."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unknown:
-    """It depends on what follows."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Blank:
-    """Nothing on the line that could be seen."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """A paragraph's text; `length` characters before it are no part of it."""
-
-    length: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Indented:
-    """A line of code without a fence."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadingMark:
-    """A heading's text begins after `length` characters."""
-
-    level: int
-    length: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A horizontal rule, or the line under a heading."""
-
-    is_underline: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fence:
-    """Code begins, and ends at as many of `char` or more."""
-
-    char: str
-    count: int
-    info: str
-    indent: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuoteMark:
-    """A quote begins, `length` characters long."""
-
-    length: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemMark:
-    """A list item begins; its text stands `length` characters on."""
-
-    marker: str
-    length: int
-    indent: int
-    """Columns that lines belonging to it are indented by."""
-    done: bool | None
-    """For a task: whether it is done."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableRow:
-    """A line that begins like a table's."""
-
-    length: int
-
-
-Opening: TypeAlias = (
-    Blank | Text | Indented | HeadingMark | Rule | Fence | QuoteMark | ItemMark | TableRow
-)
 
 
 def opening(head: str, place: Place, *, whole: bool) -> Opening | Unknown:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from nextok.cli.chat.markdown_lines import CODE_INDENT, ItemMark, is_item
+from nextok.cli.chat.markdown_lines import CODE_INDENT, is_item
+from nextok.cli.chat.markdown_marks import ItemMark
 from nextok.cli.chat.markdown_pen import Piece
 from nextok.cli.chat.markdown_style import Theme
 from nextok.cli.chat.markdown_width import columns
