@@ -37,9 +37,13 @@ class Answer(Protocol):
 class PlainAnswer:
     """What the model said, as it says it, and one final newline."""
 
-    def __init__(self, stdout: Stdout, think: ThinkMode) -> None:
+    def __init__(
+        self, stdout: Stdout, think: ThinkMode, tint: Callable[[str], None] | None = None
+    ) -> None:
+        """tint: writes the answer itself on a terminal, in colours."""
         self._stdout = stdout
         self._think = think
+        self._tint = tint
         self._dimmed = False
 
     def start(self, facts: RunFacts, origin: float) -> None:
@@ -47,10 +51,10 @@ class PlainAnswer:
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:
         for kind, text in spans:
-            if self._think == "show":
-                self._stdout.text(text)
-            elif kind is SpanKind.ANSWER:
+            if kind is SpanKind.ANSWER:
                 self._brighten()
+                self._say(text)
+            elif self._think == "show":
                 self._stdout.text(text)
             elif kind is SpanKind.REASONING and self._think == "dim":
                 self._dim()
@@ -70,6 +74,12 @@ class PlainAnswer:
         if self._dimmed:
             self._dimmed = False
             self._stdout.style(_PLAIN)
+
+    def _say(self, text: str) -> None:
+        if self._tint is None:
+            self._stdout.text(text)
+        else:
+            self._tint(self._stdout.harmless(text))
 
     def _dim(self) -> None:
         if not self._dimmed:

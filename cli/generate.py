@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.delivery import Delivery
     from nextok.cli.kept import KeptAnswer
+    from nextok.cli.latency_display import Latency
     from nextok.cli.prompting import Prompt
     from nextok.cli.report import Outcome
 
@@ -175,11 +176,21 @@ class _Generation:
 
         return Delivery(self._answers(), self._first_byte)
 
+    def _latency(self) -> Latency | None:
+        """What is shown of each token's time."""
+        if not self._output.shows_latency:
+            return None
+        from nextok.cli.latency_display import latency_of
+
+        environ, say = self._invocation.environ, self._console.plain
+        return latency_of(self._output, self._stdout, environ, say=say)
+
     def _answers(self) -> list[Answer]:
         """stdout's form, and the trace beside it."""
         from nextok.cli.answer import JsonAnswer, JsonLines, PlainAnswer
         from nextok.cli.think_mode import think_mode
 
+        latency = self._latency()
         answers: list[Answer] = []
         if self._output.json:
             answers.append(JsonAnswer(self._stdout.line))
@@ -188,7 +199,9 @@ class _Generation:
         else:
             terminal, environ = self._stdout.is_terminal, self._invocation.environ
             think = think_mode(self._output, terminal=terminal, environ=environ)
-            answers.append(PlainAnswer(self._stdout, think))
+            answers.append(PlainAnswer(self._stdout, think, latency and latency.tint))
+        if latency is not None:
+            answers = latency.around(*answers)
         if self._trace is not None:
             answers.append(JsonLines(self._trace.line))
         if self._kept is None:

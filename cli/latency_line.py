@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nextok.cli.latency_meter import RECENT, Pace, Reading
 
-_BARS = "▁▂▃▄▅▆▇█"
+BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-:=+*#"
 _STALL = "!"
 """A stall's mark where there is no colour to show it."""
@@ -114,7 +114,7 @@ def _sparkline(reading: Reading, bars: int, look: Look) -> Part:
 def _bar(gap: float, pace: Pace, top: float, look: Look) -> str:
     if pace is Pace.STALLED and not look.color:
         return _STALL
-    bars = _BARS if look.unicode else _ASCII_BARS
+    bars = BARS if look.unicode else _ASCII_BARS
     return bars[min(len(bars) - 1, int(gap / top * len(bars)) if top > 0 else 0)]
 
 

@@ -120,6 +120,11 @@ class OutputSettings:
     latency_color: bool = False
     """Whether the text on a terminal is tinted by each token's time."""
 
+    @property
+    def shows_latency(self) -> bool:
+        """Whether anything is shown of each token's time."""
+        return self.latency or self.latency_color
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChatSettings:

@@ -50,6 +50,14 @@ class Stdout:
         self._ended_line = True
         self._returned = ""
 
+    def can_show(self, text: str) -> bool:
+        """Whether all of these characters have bytes here."""
+        try:
+            text.encode(self._encoding if self.is_terminal else "utf-8")
+        except UnicodeEncodeError:
+            return False
+        return True
+
     def takes_a_line(self) -> bool:
         """Whether a short line can be written now, at once and not into the middle of another."""
         return not self._busy and bool(select.select([], [self.descriptor], [], 0)[1])

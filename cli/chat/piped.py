@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from typing import TYPE_CHECKING
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer
 from nextok.cli.chat.command import make_session
@@ -27,6 +28,9 @@ from nextok.cli.trace import opened_trace
 from nextok.generation.abort import Aborted
 from nextok.generation.errors import ContextError, NextokError, OutputError, TemplateError
 from nextok.generation.finish import FinishReason
+
+if TYPE_CHECKING:
+    from nextok.cli.latency_display import Latency
 
 _CODES = {
     FinishReason.CONTEXT: CONTEXT,
@@ -61,6 +65,7 @@ class _Output:
         output = invocation.resolved.output
         self.turn = 1
         """The one that is going on, or to come."""
+        self._settings, self._environ = output, invocation.environ
         self._console = invocation.console
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
         self._think = think_mode(
@@ -73,7 +78,9 @@ class _Output:
 
     def answers(self) -> list[Answer]:
         """For one turn."""
-        return [*self._plain(), *self._lines()]
+        latency = self._latency()
+        answers = [*self._plain(latency and latency.tint), *self._lines()]
+        return answers if latency is None else latency.around(*answers)
 
     def refuse(self, error: NextokError) -> None:
         """There is no answer to this message, and why."""
@@ -96,8 +103,16 @@ class _Output:
         if outcome.finish.reason not in (*_WHOLE, FinishReason.ERROR):
             self._console.note(f"answer {self.turn} was cut: {outcome.finish.reason.value}")
 
-    def _plain(self) -> list[PlainAnswer]:
-        return [PlainAnswer(self._stdout, self._think)] if self._is_plain else []
+    def _latency(self) -> Latency | None:
+        if not self._settings.shows_latency:
+            return None
+        from nextok.cli.latency_display import Said, latency_of
+
+        environ, say = self._environ, self._console.plain
+        return latency_of(self._settings, self._stdout, environ, say=say, said=Said(load=False))
+
+    def _plain(self, tint: Callable[[str], None] | None) -> list[PlainAnswer]:
+        return [PlainAnswer(self._stdout, self._think, tint)] if self._is_plain else []
 
     def _lines(self) -> list[JsonLines]:
         return [JsonLines(write_line, turn=self.turn) for write_line in self._writers]
