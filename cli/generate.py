@@ -199,7 +199,8 @@ class _Generation:
         else:
             terminal, environ = self._stdout.is_terminal, self._invocation.environ
             think = think_mode(self._output, terminal=terminal, environ=environ)
-            answers.append(PlainAnswer(self._stdout, think, latency and latency.tint))
+            tint = latency.tint if latency is not None else None
+            answers.append(PlainAnswer(self._stdout, think, tint))
         if latency is not None:
             answers = latency.around(*answers)
         if self._trace is not None:

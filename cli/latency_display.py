@@ -1,4 +1,4 @@
-"""`--latency` and `--latency-color`: what they add to an answer while it is made, and at its end."""
+"""`--latency` and `--latency-color`: what they add to an answer while it is made and when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about the time an answer took when it is over: its tokens', and where all of it went."""
+"""What is said of an answer's time when it is over: how long tokens took, and where all of it went."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class _Output:
     def answers(self) -> list[Answer]:
         """For one turn."""
         latency = self._latency()
-        answers = [*self._plain(latency and latency.tint), *self._lines()]
-        return answers if latency is None else latency.around(*answers)
+        answers = [*self._plain(latency.tint if latency is not None else None), *self._lines()]
+        return [*answers] if latency is None else latency.around(*answers)
 
     def refuse(self, error: NextokError) -> None:
         """There is no answer to this message, and why."""
@@ -106,7 +106,8 @@ class _Output:
     def _latency(self) -> Latency | None:
         if not self._settings.shows_latency:
             return None
-        from nextok.cli.latency_display import Said, latency_of
+        from nextok.cli.latency_display import latency_of
+        from nextok.cli.latency_summary import Said
 
         environ, say = self._environ, self._console.plain
         return latency_of(self._settings, self._stdout, environ, say=say, said=Said(load=False))
