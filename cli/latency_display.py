@@ -1,4 +1,4 @@
-"""`--latency` and `--latency-color`: what they add to an answer while it is made and when it ends."""
+"""`--latency` and `--latency-color`: what they add to an answer as it is made and when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of an answer's time when it is over: how long tokens took, and where all of it went."""
+"""What is said of an answer's time when it is over: how long tokens took, where all of it went."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from nextok.generation.events import Event
 from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span
 from nextok.generation.timings import Timings
+
+_SHOWN = 0.005
+"""Seconds; less is 0.00."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,17 +76,19 @@ def tokens_line(timings: Timings, reading: Reading | None, *, rates: bool = True
 
 
 def account_line(timings: Timings, tokens: int, load_seconds: float | None) -> str:
-    """Where the time went, all of it. Decode is the gaps and what came after the last token."""
+    """Where the time went, all of it, but for parts that are too short to show.
+
+    Decode is the gaps and what came after the last token.
+    """
     gaps = timings.latency.mean * (tokens - 1) if timings.latency is not None else 0.0
-    parts = [
-        ("load", load_seconds or 0.0),
-        ("queue", timings.queue_seconds),
-        ("prefill", timings.prefill_seconds),
-        ("first sample", timings.first_sample_seconds),
-        ("decode", gaps + timings.ending_seconds),
-        ("rendering", timings.rendering_seconds),
-    ]
-    if load_seconds is None:
-        del parts[0]
+    parts = {
+        "load": load_seconds or 0.0,
+        "queue": timings.queue_seconds,
+        "prefill": timings.prefill_seconds,
+        "first token": timings.first_sample_seconds,
+        "decode": gaps + timings.ending_seconds,
+        "rendering": timings.rendering_seconds,
+    }
+    shown = [f"{name} {seconds:.2f}" for name, seconds in parts.items() if seconds >= _SHOWN]
     total = timings.total_seconds + (load_seconds or 0.0)
-    return " + ".join(f"{name} {seconds:.3f}" for name, seconds in parts) + f" = {total:.3f} s"
+    return f"{' + '.join(shown)} = {total:.2f} s" if shown else ""

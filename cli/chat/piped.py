@@ -79,8 +79,9 @@ class _Output:
     def answers(self) -> list[Answer]:
         """For one turn."""
         latency = self._latency()
-        answers = [*self._plain(latency.tint if latency is not None else None), *self._lines()]
-        return [*answers] if latency is None else latency.around(*answers)
+        tint = latency.tint if latency is not None else None
+        answers: list[Answer] = [*self._plain(tint), *self._lines()]
+        return answers if latency is None else latency.around(*answers)
 
     def refuse(self, error: NextokError) -> None:
         """There is no answer to this message, and why."""

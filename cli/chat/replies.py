@@ -10,8 +10,11 @@ from nextok.cli.chat.markdown_stream import MarkdownStream
 from nextok.cli.chat.view import Footer, ReplyView, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nextok.cli.chat.screen import Screen
     from nextok.cli.chat.session import Session
+    from nextok.cli.latency_display import Latency
     from nextok.cli.settings import OutputSettings, ThinkMode
     from nextok.cli.stdout import Stdout
     from nextok.cli.trace import Trace
@@ -57,6 +60,32 @@ class Replies:
         )
 
     def _shown(self, think: ThinkMode) -> list[Answer]:
+        latency = self._latency()
+        if latency is None:
+            return self._forms(think, self.stream)
+        tint = latency.tint
+        stream = self.stream if tint is None else lambda: PlainStream(tint)
+        return latency.around(*self._forms(think, stream))
+
+    def _latency(self) -> Latency | None:
+        """What is shown of each token's time."""
+        settings = self._session.resolved.output  # it may have been set since
+        if not settings.shows_latency:
+            return None
+        from nextok.cli.latency_display import Latency
+        from nextok.cli.latency_line import BARS, Look
+        from nextok.cli.latency_summary import Said
+
+        draws = self._stdout.is_terminal and self._screen.draws and not self._output.jsonl
+        return Latency(
+            settings,
+            terminal=self._stdout if draws else None,
+            look=Look(color=self._screen.color, unicode=self._stdout.can_show(BARS)),
+            say=lambda line: self._screen.remark(line, dim=True),
+            said=Said(load=False, rates=self._output.quiet),  # the footer has them
+        )
+
+    def _forms(self, think: ThinkMode, stream: Callable[[], Stream]) -> list[Answer]:
         status, terminal = self._session.status, self._stdout.is_terminal
         footer = Footer(self._screen, status)
         if self._output.jsonl:
@@ -64,4 +93,4 @@ class Replies:
             return [lines] if terminal else [lines, footer]
         if not terminal:
             return [PlainAnswer(self._stdout, self._output.think or "hide"), footer]
-        return [ReplyView(self._stdout, self._screen, status, self.stream, think), footer]
+        return [ReplyView(self._stdout, self._screen, status, stream, think), footer]
