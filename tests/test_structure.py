@@ -17,6 +17,8 @@ OWNERS = {
     "typer": {"cli"},
     "rich": {"cli"},
     "prompt_toolkit": {"cli"},
+    "pygments": {"cli"},
+    "wcwidth": {"cli"},
     "llama_cpp": {"backends"},
     "huggingface_hub": {"backends"},
     "jinja2": {"backends"},
