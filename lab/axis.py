@@ -14,7 +14,7 @@ _STEPS = (1.0, 2.0, 5.0)
 _LOG_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 """The same on a logarithmic axis, from many to few."""
 _FEWEST = 3
-"""Ticks on a logarithmic axis: one that has fewer is named as if it were linear."""
+"""Ticks on a logarithmic axis: one that can have no more is named as if it were linear."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +39,20 @@ class Axis:
         return self.low + (self.high - self.low) * position
 
     def ticks(self, most: int) -> list[float]:
-        """Round values to name, at most that many (but never fewer than one step gives)."""
-        if self.log:
-            found = self._log_ticks(most)
-            if len(found) >= _FEWEST:
-                return found
-        return self._linear_ticks(most)
+        """Round values to name: at most that many, but two or three where even that is little."""
+        found = self._log_ticks(most) if self.log else []
+        return found if len(found) >= _FEWEST else self._linear_ticks(most)
 
     def _log_ticks(self, most: int) -> list[float]:
         powers = range(_power(self.low), _power(self.high) + 1)
+        found: list[float] = []
         for factors in _LOG_TICKS:
-            found = self._inside(factor * 10.0**power for power in powers for factor in factors)
+            more, found = (
+                found,
+                self._inside(factor * 10.0**power for power in powers for factor in factors),
+            )
             if len(found) <= most:
-                return found
+                return found if len(found) >= _FEWEST else more or found
         every = -(-len(powers) // max(1, most))
         return self._inside(10.0**power for power in powers if power % every == 0)
 

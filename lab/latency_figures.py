@@ -5,22 +5,25 @@ The same for a picture and for a terminal; knows neither.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nextok.generation.timings import Latency
-from nextok.lab.axis import Axis, linear, logarithmic
-from nextok.lab.run_title import common, telling
+from nextok.generation.timings import Latency, percentile
+from nextok.lab.axis import Axis, histogram, linear, logarithmic
+from nextok.lab.run_title import common, telling, title
 from nextok.lab.trace_file import Generation, TraceFile
 
 STALL = 5.0
 """Times the median: a gap over that is a stall."""
+STALL_TEXT = f"stall: a gap over {STALL:g} × the median"
 _SPREAD = 4.0
 """Times the smallest median: gaps over that are seen on a logarithmic axis only."""
 HEADS = ("tokens", "prefill ms", "TTFT ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "stalls", "end")
 """What stands in the cells of a series."""
 _UNKNOWN = "-"
+_FEWEST_BINS, _MOST_BINS = 16, 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,11 @@ class Series:
         spread = self.latency_ms
         return ("p50", spread.p50), ("p95", spread.p95), ("p99", spread.p99)
 
+    def shares(self, axis: Axis, bins: int) -> list[float]:
+        """A histogram: percent of its gaps in each of the bins of the axis."""
+        counts = histogram(self.gaps_ms, axis, bins)
+        return [100 * count / len(self.gaps_ms) for count in counts]
+
     @property
     def cells(self) -> tuple[str, ...]:
         """Its figures, in the order of HEADS."""
@@ -82,6 +90,12 @@ def all_series(traces: Sequence[TraceFile]) -> list[Series]:
     return made
 
 
+def heading(series: Sequence[Series]) -> tuple[str, str]:
+    """What is drawn, and the settings all share: two lines, the second perhaps empty."""
+    model, settings = title([one.generation for one in series])
+    return "Inter-token latency" + (f" of {model}" if model else ""), settings
+
+
 def gap_axis(series: Sequence[Series]) -> Axis:
     """Milliseconds: logarithmic where a linear axis would press most of the gaps together."""
     gaps = [gap for one in series for gap in one.gaps_ms]
@@ -91,9 +105,26 @@ def gap_axis(series: Sequence[Series]) -> Axis:
     return linear(gaps)
 
 
+def gap_label(axis: Axis) -> str:
+    """Its title, with the unit."""
+    return f"gap since the token before (ms{', logarithmic' if axis.log else ''})"
+
+
 def token_axis(series: Sequence[Series]) -> Axis:
     """Token indexes, from 0."""
     return linear([one.generation.indexes[-1] for one in series], zero=True)
+
+
+def bin_count(series: Sequence[Series], axis: Axis) -> int:
+    """Bins of the whole axis: Freedman and Diaconis' number, within what can be seen."""
+    return min(_MOST_BINS, max(_FEWEST_BINS, *(_wanted_bins(one, axis) for one in series)))
+
+
+def _wanted_bins(one: Series, axis: Axis) -> int:
+    ordered = sorted(one.gaps_ms)
+    lower, upper = (axis.position(percentile(ordered, part)) for part in (25, 75))
+    width = 2 * (upper - lower) / math.pow(len(ordered), 1 / 3)
+    return round(1 / width) if width > 1 / _MOST_BINS else _MOST_BINS
 
 
 def milliseconds(value: float) -> str:

@@ -6,22 +6,29 @@ table below is the legend. Draws what `nextok.lab.latency_figures` says; knows n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nextok.generation.timings import percentile
-from nextok.lab.axis import Axis, histogram, labels
-from nextok.lab.latency_figures import HEADS, STALL, Series, gap_axis, milliseconds, token_axis
+from nextok.lab.axis import Axis, labels
+from nextok.lab.latency_figures import (
+    HEADS,
+    STALL_TEXT,
+    Series,
+    bin_count,
+    gap_axis,
+    gap_label,
+    heading,
+    milliseconds,
+    token_axis,
+)
 from nextok.lab.picture import Form, picture
-from nextok.lab.run_title import title
 from nextok.lab.sheet import FAINT, INK, Legend, Look, Sheet, legend_height, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH, _LEFT, _RIGHT = 12.0, 0.85, 1.25
+_WIDTH, _LEFT, _RIGHT = 12.0, 1.0, 1.25
 """Inches, like all lengths here. On the right there is room for the percentiles' names."""
 _TOP, _PANEL, _BELOW, _FOOT = 1.3, 4.1, 0.95, 0.1
 _BETWEEN, _COUNTS = 0.25, 2.3
@@ -31,7 +38,6 @@ _APART = 0.045
 """Of the panel's height: names of percentiles are no closer than this."""
 _MANY_POINTS = 5000
 """From here on an SVG holds the points as one image: as paths they would be megabytes."""
-_FEWEST_BINS, _MOST_BINS = 16, 120
 
 
 def latency_picture(series: Sequence[Series], form: Form) -> bytes:
@@ -48,8 +54,8 @@ def latency_picture(series: Sequence[Series], form: Form) -> bytes:
 def _draw(sheet: Sheet, series: Sequence[Series]) -> None:
     """Everything, from the top down."""
     each = list(zip(series, looks(len(series)), strict=True))
-    heading, settings = title([one.generation for one in series])
-    sheet.text(_LEFT, 0.4, _heading(heading), size=15, bold=True)
+    title, settings = heading(series)
+    sheet.text(_LEFT, 0.4, title, size=15, bold=True)
     sheet.text(_LEFT, 0.72, settings, size=11, color=FAINT)
     gaps, width = gap_axis(series), _WIDTH - _LEFT - _BETWEEN - _COUNTS - _RIGHT
     tokens = sheet.panel(_LEFT, _TOP, width, _PANEL)
@@ -62,10 +68,6 @@ def _draw(sheet: Sheet, series: Sequence[Series]) -> None:
         _name_percentiles(tokens, counts, series[0], gaps)
     legend = Legend(heads=HEADS, rows=[(look, one.label, one.cells) for one, look in each])
     legend.draw(sheet, _LEFT, _TOP + _PANEL + _BELOW, _WIDTH - _LEFT - 0.4, _CELL)
-
-
-def _heading(model: str) -> str:
-    return "Inter-token latency" + (f" of {model}" if model else "")
 
 
 def _shared_axis(panel: Axes, gaps: Axis) -> None:
@@ -84,7 +86,7 @@ def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
     panel.set_xlim(tokens.low, tokens.high)
     panel.set_xticks(ticks, labels(ticks))
     panel.set_xlabel("token index")
-    panel.set_ylabel("gap since the token before (ms" + (", logarithmic)" if gaps.log else ")"))
+    panel.set_ylabel(gap_label(gaps))
     panel.set_title("Gap before each token", loc="left", fontsize=11.5, color=INK)
     for one, look in each:
         _scatter(panel, one, look, gaps)
@@ -95,7 +97,7 @@ def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
             indexes, heights, s=90, marker="o", facecolors="none",
             edgecolors=INK, linewidths=1.2, zorder=4,
         )  # fmt: skip
-        _corner(panel, f"○ stall: a gap over {STALL:g} × the median")
+        _corner(panel, f"○ {STALL_TEXT}")
 
 
 def _scatter(panel: Axes, one: Series, look: Look, gaps: Axis) -> None:
@@ -119,7 +121,7 @@ def _draw_counts(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
     panel.tick_params(axis="y", labelleft=False, length=0)
     panel.set_title("Distribution", loc="left", fontsize=11.5, color=INK)
     bins = bin_count([one for one, _ in each], gaps)
-    shares = [_shares(one, gaps, bins) for one, _ in each]
+    shares = [one.shares(gaps, bins) for one, _ in each]
     widest = max(map(max, shares)) * 1.06
     edges = [gaps.value(place / bins) for place in range(bins + 1)]
     for place, ((one, look), share) in enumerate(zip(each, shares, strict=True)):
@@ -141,23 +143,6 @@ def _draw_counts(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
         panel.set_xlabel(f"share of the gaps\n(the longest bar: {widest / 1.06:.0f} %)")
         panel.grid(False)
         _explain_lines(panel)
-
-
-def _shares(one: Series, gaps: Axis, bins: int) -> list[float]:
-    counts = histogram(one.gaps_ms, gaps, bins)
-    return [100 * count / len(one.gaps_ms) for count in counts]
-
-
-def bin_count(series: Sequence[Series], gaps: Axis) -> int:
-    """Bins of the whole axis: Freedman and Diaconis' number, within what can be seen."""
-    return min(_MOST_BINS, max(_FEWEST_BINS, *(_wanted_bins(one, gaps) for one in series)))
-
-
-def _wanted_bins(one: Series, gaps: Axis) -> int:
-    ordered = sorted(one.gaps_ms)
-    lower, upper = (gaps.position(percentile(ordered, part)) for part in (25, 75))
-    width = 2 * (upper - lower) / math.pow(len(ordered), 1 / 3)
-    return round(1 / width) if width > 1 / _MOST_BINS else _MOST_BINS
 
 
 def _explain_lines(panel: Axes) -> None:
