@@ -28,6 +28,7 @@ from nextok.cli.chat.replies import Replies
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
 from nextok.cli.chat.slash_settings import carry_settings, take_up_settings
+from nextok.cli.chat.terminal_state import TerminalState
 from nextok.cli.console import knows_codes, use_color
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED
@@ -77,7 +78,8 @@ class Interactive:
             quiet=self._output.quiet,
         )
         self._keyboard = QuietKeys(sys.stdin.fileno())
-        self._session = make_session(invocation, self._keyboard)
+        self._state = TerminalState(self._keyboard, self._screen)
+        self._session = make_session(invocation, self._state)
         self._session.note = self._screen.aside
         self._desk = self._made_desk()
         self._replies = Replies(
@@ -118,7 +120,7 @@ class Interactive:
             return self._talk()
 
     def _talk(self) -> int:
-        take_signals(self._keyboard, self._leave)
+        take_signals(self._state, self._leave)
         take_up_settings(self._desk)
         with self._editor_getting_ready():
             self._load(self._named_model(), at_start=True)
@@ -150,7 +152,7 @@ class Interactive:
 
     def _leave(self, signal_number: int) -> NoReturn:
         """Die by the signal, the terminal as it was found. What was said is in its file."""
-        self._keyboard.restore()
+        self._state.restore()
         leave(FinishReason.INTERRUPTED, signal_number)
 
     def _take_first(self) -> None:

@@ -6,7 +6,9 @@ width there is.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 from collections.abc import Sequence
 
 from nextok.cli.chat.markdown_width import columns, fitting, units
@@ -101,6 +103,13 @@ class Screen:
         """No colour any more, whatever was being written."""
         if self.color:
             self._terminal.style(PLAIN)
+
+    def let_go(self) -> None:
+        """The same from any thread, if the terminal takes anything now: it never waits."""
+        terminal = self._terminal.descriptor
+        with contextlib.suppress(OSError):  # the terminal has gone
+            if self.color and select.select([], [terminal], [], 0)[1]:
+                os.write(terminal, PLAIN.encode())
 
     def _broken(self, line: str, indent: int = 0) -> list[str]:
         found = _wrapped(line, self.size.columns - indent)

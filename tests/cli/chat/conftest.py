@@ -209,6 +209,12 @@ class Terminal:
             self._take_output(0.05)
             assert not ended or is_so(), self.picture(f"{otherwise}: the program has ended")
 
+    def is_running(self) -> bool:
+        """After a moment in which it could end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.05)
+        return self._process.poll() is None
+
     def wait(self) -> int:
         """Until the program ends; its exit code, or minus the signal that killed it."""
         until = time.monotonic() + HANG
@@ -440,35 +446,33 @@ NEXTOK = Path(sys.executable).with_name("nextok")
 class Talk(Terminal):
     """`nextok chat` at a terminal of its own, and what it keeps."""
 
-    @property
-    def prompts(self) -> int:
-        """How often a line could be typed so far."""
-        return self.raw.count(b"\x1b[?2004h")
+    prompts = 0
+    """How often a line could be typed, when it was last waited for."""
 
     def at_prompt(self) -> bool:
         """Whether an empty one waits: nothing is typed, and the line about the state is below."""
         lines = self.lines()
         return lines[-2:-1] == [">"] and self.cursor == (2, len(lines) - 2)
 
-    def wait_for_prompt(self, number: int = 1) -> None:
-        """Until it waits for the `number`th time."""
+    def wait_for_prompt(self) -> None:
+        """Until it waits once more."""
         self.wait_until(
-            lambda: self.prompts >= number and self.at_prompt(), f"prompt {number} does not come"
+            lambda: self._prompts_so_far() > self.prompts and self.at_prompt(),
+            "the prompt does not come",
         )
+        self.prompts = self._prompts_so_far()
 
     def say(self, text: str) -> list[str]:
         """Type a line on an empty screen and send it; all that comes of it up to the next prompt,
         without the blank lines around."""
-        number = self.prompts + 1
         self.key("ctrl-l")
+        self.wait_for_prompt()
         self.send(text + "\r")
-        self.wait_for_prompt(number)
-        said = [*self.lines()[1:-2]]
-        while said and not said[0]:
-            del said[0]
-        while said and not said[-1]:
-            del said[-1]
-        return said
+        self.wait_for_prompt()
+        return "\n".join(self.lines()[1:-2]).strip("\n").split("\n")
+
+    def _prompts_so_far(self) -> int:
+        return self.raw.count(b"\x1b[?2004h")
 
     def leave(self) -> int:
         """By the key for it; the exit code."""

@@ -1,0 +1,202 @@
+"""Ctrl-C, Ctrl-Z and the signals that end a process, in every phase of a chat."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOW_TO_LEAVE = "Ctrl-D or /bye leaves, Ctrl-C once more too"
+INTERRUPTED = "interrupted · /continue goes on, /regen tries again"
+LONG = "The quick brown fox jumps over the lazy dog and runs away.\n" * 200
+
+Talk = Callable[..., Any]
+Build = Callable[..., Path]
+Press = Callable[[Any], None]
+
+
+def by_key(chat: Any) -> None:
+    chat.key("ctrl-c")
+
+
+def by_signal(chat: Any) -> None:
+    chat.signal(signal.SIGINT)
+
+
+@pytest.fixture(params=[by_key, by_signal])
+def press(request: pytest.FixtureRequest) -> Press:
+    """Ctrl-C, once as a key and once as the signal itself."""
+    made: Press = request.param
+    return made
+
+
+@pytest.fixture
+def endless(scripted: Build) -> Path:
+    """Says "la li la li " for as long as anybody wants to wait."""
+    return scripted(["la ", "li "], loop=True, stem="endless", ctx_train=65536)
+
+
+class SlowModel:
+    """A model whose loading takes for as long as a file is there: its trial waits for that."""
+
+    def __init__(self, model: Path, folder: Path) -> None:
+        self.path = folder / "slow.gguf"
+        shutil.copyfile(model, self.path)
+        self.gate, self.began = folder / "gate", folder / "began"
+        self.gate.touch()
+        (folder / "sitecustomize.py").write_text(
+            "import os, sys, time\n"
+            f"if sys.orig_argv[2:] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
+            f"    open({str(self.began)!r}, 'w').close()\n"
+            f"    while os.path.exists({str(self.gate)!r}):\n"
+            "        time.sleep(0.01)\n"
+        )
+        self.environ = {"PYTHONPATH": str(folder)}
+
+    def wait_for(self, chat: Any) -> None:
+        """Until it is being loaded."""
+        chat.wait_until(self.began.exists, "the loading does not begin")
+        self.began.unlink()
+
+
+@pytest.fixture
+def slow(emoji_gguf: Path, tmp_path: Path) -> SlowModel:
+    return SlowModel(emoji_gguf, tmp_path)
+
+
+def begin_prefill(chat: Any) -> None:
+    chat.paste(LONG)
+    chat.key("enter")
+    chat.wait_for("reading: ")
+
+
+def begin_reply(chat: Any) -> None:
+    chat.send("go\r")
+    chat.wait_until(lambda: chat.raw.count(b"la") > 30, "the reply does not come")
+
+
+def la_li(count: int) -> list[str]:
+    return ["li" if number % 2 else "la" for number in range(count)]
+
+
+def test_an_interrupt_of_the_loading_leaves_the_chat(
+    talk: Talk, slow: SlowModel, press: Press
+) -> None:
+    chat = talk(slow.path, ready=False, **slow.environ)
+    slow.wait_for(chat)
+    press(chat)
+    chat.wait_for_prompt()
+    assert chat.lines()[0] == "loading was interrupted: your next message loads the model"
+    assert chat.lines()[-1] == "no model"
+    chat.send("hello\r")
+    slow.wait_for(chat)
+    press(chat)
+    chat.wait_for_prompt()
+    slow.gate.unlink()
+    assert chat.say("hello again")[:3] == ["slow · context 4,096", "", "Hi 😀 bye"]
+    assert chat.messages() == ["hello again", "Hi 😀 bye"]
+    assert chat.leave() == 0
+    assert not chat.left_behind()
+
+
+def test_an_interrupt_of_another_models_loading_keeps_the_old_one(
+    talk: Talk, slow: SlowModel, emoji_gguf: Path
+) -> None:
+    chat = talk(emoji_gguf, **slow.environ)
+    chat.send(f"/model {slow.path}\r")
+    slow.wait_for(chat)
+    chat.key("ctrl-c")
+    chat.wait_for_prompt()
+    assert chat.say("/model") == ["emoji"]
+    assert chat.say("hi")[0] == "Hi 😀 bye"
+
+
+def test_an_interrupt_of_the_reading_takes_the_message_back(
+    talk: Talk, starter_gguf: Path, press: Press
+) -> None:
+    chat = talk(starter_gguf, "-b", "32", "-n", "2", "--temp", "0")
+    begin_prefill(chat)
+    press(chat)
+    chat.wait_for_prompt()
+    lines = chat.lines()
+    assert INTERRUPTED in lines
+    assert "your message was taken back: Up brings it here again" in lines
+    assert not any("reading: " in line for line in lines)
+    assert "2 tokens" in chat.say("Hello.")[-2]
+    said, reply = chat.saved().entries()
+    assert (said.content, reply.finish) == ("Hello.", "length")
+    chat.key("up", "up")
+    chat.wait_for(". The quick brown fox")
+
+
+def test_an_interrupt_of_a_reply_keeps_the_words(talk: Talk, endless: Path, press: Press) -> None:
+    chat = talk(endless, "-c", "0")
+    begin_reply(chat)
+    press(chat)
+    chat.wait_for_prompt()
+    assert INTERRUPTED in chat.lines()
+    said, reply = chat.saved().entries()
+    assert (said.content, reply.finish) == ("go", "interrupted")
+    lines = chat.lines()
+    shown = lines[lines.index("> go") + 1 : lines.index(INTERRUPTED)]
+    assert " ".join(shown).split() == reply.content.split() == la_li(len(reply.content) // 3)
+    chat.send("/set max-tokens 1\r")
+    chat.wait_for_prompt()
+    chat.say("/continue")
+    (_, longer) = chat.saved().entries()
+    assert longer.content.split() == la_li(len(reply.content) // 3 + 1)
+    assert chat.leave() == 0
+    assert not chat.left_behind()
+
+
+def test_presses_soon_after_an_interrupt_mean_nothing(
+    talk: Talk, endless: Path, press: Press
+) -> None:
+    chat = talk(endless, "-c", "0", rows=24)
+    begin_reply(chat)
+    press(chat)
+    chat.wait_for_prompt()
+    for _ in range(5):
+        press(chat)
+    chat.send("typed")
+    chat.wait_for("> typed")
+    press(chat)
+    chat.send(" on")
+    chat.wait_for("> typed on")
+    assert HOW_TO_LEAVE not in chat.lines()
+
+
+def test_an_interrupt_at_the_prompt(talk: Talk, emoji_gguf: Path, press: Press) -> None:
+    chat = talk(emoji_gguf)
+    chat.send("half a message")
+    chat.wait_for("> half a message")
+    press(chat)
+    chat.wait_until(chat.at_prompt)
+    assert HOW_TO_LEAVE not in chat.lines()
+    press(chat)
+    chat.wait_for(HOW_TO_LEAVE)
+    chat.wait_until(chat.at_prompt)
+    assert chat.say("hi")[0] == "Hi 😀 bye"
+    press(chat)
+    chat.wait_for(HOW_TO_LEAVE)
+    chat.wait_until(chat.at_prompt)
+    press(chat)
+    assert chat.wait() == 0
+    assert chat.messages() == ["hi", "Hi 😀 bye"]
+    assert not chat.left_behind()
+
+
+def test_the_third_interrupt_of_a_reply_ends_the_program(talk: Talk, endless: Path) -> None:
+    """It can only be reached when the reply does not end: here the screen takes nothing more."""
+    chat = talk(endless, "-c", "0")
+    begin_reply(chat)
+    chat.key("ctrl-s")
+    while chat.is_running():
+        chat.signal(signal.SIGINT)
+    assert chat.wait() == -signal.SIGINT
+    assert not chat.left_behind()
+    assert chat.messages() == ["go"]
