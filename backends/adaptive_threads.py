@@ -1,7 +1,7 @@
 """A context that takes as many threads as serve it best at the moment.
 
-Promises the same passes as the context in it; only how many threads compute them changes, and
-with that their time, and bits that depend on how work is cut.
+Promises the same passes as the context in it. What changes is how many threads compute them, and
+with that their time, and those last bits that depend on how a sum is cut.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from contextlib import closing
 
 from nextok.backends.weights import Context
 from nextok.generation.events import Event, Threads, Token
-from nextok.generation.model import Cache, Chunk, Logits
+from nextok.generation.model import Cache, Chunk, Logits, Model
 from nextok.generation.thread_policy import ThreadPolicy
 
 
 class AdaptiveThreads:
-    """A Context over a Context."""
+    """A Model over a Context."""
 
     def __init__(
         self,
@@ -25,86 +25,77 @@ class AdaptiveThreads:
         policy: ThreadPolicy,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """context: one that was opened with the policy's threads."""
+        """context: opened with as many threads as the policy has at most."""
         self._context = context
         self._policy = policy
         self._clock = clock
-        self._applied = policy.threads
-        self._is_reading = False
-
-    @property
-    def threads(self) -> int:
-        """What the next pass will take."""
-        return self._applied
+        self._threads = policy.most
 
     @property
     def context_size(self) -> int:
-        """The inner context's."""
+        """The context's."""
         return self._context.context_size
 
     @property
     def batch_size(self) -> int:
-        """The inner context's."""
+        """The context's."""
         return self._context.batch_size
 
     def new_cache(self) -> Cache:
-        """A sequence of the inner context."""
+        """A sequence of the context."""
         return self._context.new_cache()
 
     def prefill(self, tokens: Sequence[int], cache: Cache) -> Logits:
-        """As the inner context does it."""
-        if not self._is_reading:
-            self._is_reading = True
-            self._policy.begin()
-            self.set_threads(self._policy.threads)
+        """As the context does it."""
         began = self._clock()
         logits = self._context.prefill(tokens, cache)
         self._passed(len(tokens), self._clock() - began)
         return logits
 
     def decode(self, token: int, cache: Cache) -> Logits:
-        """As the inner context does it."""
-        self._is_reading = False
+        """As the context does it."""
         began = self._clock()
         logits = self._context.decode(token, cache)
         self._passed(1, self._clock() - began)
         return logits
 
     def extend(self, batch: Sequence[Chunk]) -> Sequence[Logits]:
-        """As the inner context does it."""
+        """As the context does it."""
         began = self._clock()
         rows = self._context.extend(batch)
         self._passed(sum(len(chunk.tokens) for chunk in batch), self._clock() - began)
         return rows
 
-    def set_threads(self, threads: int) -> None:
-        """Take so many until the policy says otherwise."""
-        if threads != self._applied:
-            self._context.set_threads(threads)
-            self._applied = threads
+    def followed(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        """The events of a generation by this model, and one more wherever the count changes.
 
-    def frozen(self) -> Context:
-        """The inner context, with as many threads as it was opened with."""
-        self.set_threads(self._policy.most)
-        return self._context
-
-    def told(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
-        """The same events, and one more wherever the count has changed."""
-        threads, tokens = self._applied, 0
+        It begins with as many threads as now have a CPU. Until the first such event they are as
+        many as the context was opened with.
+        """
+        self._policy.begin()
+        self._set(self._policy.threads)
+        told, tokens = self._policy.most, 0
         with closing(events):
             for event in events:
                 yield event
                 if isinstance(event, Token):
                     tokens = event.index + 1
-                if threads != self._applied:
-                    threads = self._applied
-                    yield Threads(tokens, threads)
+                if told != self._threads:
+                    told = self._threads
+                    yield Threads(tokens, told)
 
-    def close(self) -> None:
-        """Free the inner context."""
-        self._context.close()
+    def frozen(self) -> Model:
+        """The context, with as many threads as it was opened with."""
+        self._set(self._policy.most)
+        return self._context
 
     def _passed(self, rows: int, seconds: float) -> None:
-        self._policy.passed(rows, seconds)
-        if self._policy.threads != self._applied:
-            self.set_threads(self._policy.threads)
+        policy = self._policy
+        policy.passed(rows, seconds)
+        if policy.threads != self._threads:
+            self._set(policy.threads)
+
+    def _set(self, threads: int) -> None:
+        if threads != self._threads:
+            self._context.set_threads(threads)
+            self._threads = threads

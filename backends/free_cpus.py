@@ -45,11 +45,13 @@ class FreeCpus:
         stat: Path = _STAT,
         clock: Callable[[], float] = time.monotonic,
         own: Callable[[], float] = own_seconds,
+        niceness: Callable[[], int] = lambda: os.getpriority(os.PRIO_PROCESS, 0),
     ) -> None:
         self._allowed = {f"cpu{cpu}" for cpu in allowed}
         self._stat = stat
         self._clock = clock
         self._own = own
+        self._niceness = niceness
         self._last: _Sample | None = None
 
     def look(self) -> float | None:
@@ -68,23 +70,25 @@ class FreeCpus:
 
     def _sample(self) -> _Sample | None:
         try:
-            idle = idle_seconds(self._stat.read_text(), self._allowed)
+            text, outranking = self._stat.read_text(), self._niceness() <= 0
+            idle = idle_seconds(text, self._allowed, outranking=outranking)
         except (OSError, ValueError, IndexError):
             return None
         return None if idle is None else _Sample(self._clock(), idle, self._own())
 
 
-def idle_seconds(stat: str, names: Collection[str]) -> float | None:
+def idle_seconds(stat: str, names: Collection[str], *, outranking: bool = True) -> float | None:
     """Of the CPUs with these names (`cpu0`), from the text of /proc/stat; None if one is missing.
 
-    What runs at a lower priority than usual gives way to us, so its time counts as idle.
+    outranking: what runs at a lower priority than usual gives way to us, and its time is idle.
     """
+    columns_meant = (_NICE, _IDLE, _IOWAIT) if outranking else (_IDLE, _IOWAIT)
     ticks, found = 0, 0
     for line in stat.splitlines():
         name, *columns = line.split(None, 8)
         if name in names:
             found += 1
-            ticks += sum(int(columns[one]) for one in (_NICE, _IDLE, _IOWAIT))
+            ticks += sum(int(columns[one]) for one in columns_meant)
         elif found and not name.startswith("cpu"):
             break  # the lines after those of the CPUs are long
     return ticks * _TICK if found == len(names) else None

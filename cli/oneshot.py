@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from nextok.backends.weights import Chain, Context, Weights
+from nextok.backends.weights import Chain, Weights
 from nextok.cli.console import Console
 from nextok.cli.delivery import Delivery
 from nextok.cli.loaded import Loaded, warn_beyond_training
@@ -25,6 +25,7 @@ from nextok.generation.errors import UsageError
 from nextok.generation.events import Event, Finish, Prefill
 from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job
+from nextok.generation.model import Model
 from nextok.generation.reasoning import ReasoningSplitter
 from nextok.generation.sampling import Sampling
 from nextok.generation.stream import generate
@@ -82,7 +83,7 @@ class OneShot:
         )
         self._delivery.start(facts(loaded, tokens, sampling), loaded.at, splitter(tokens))
         events = self._events(loaded, tokens, paced or model, sampler)
-        for event in self._watcher.watched(paced.told(events) if paced else events):
+        for event in self._watcher.watched(paced.followed(events) if paced else events):
             self._show_progress(event)
             self._delivery.event(event)
         if self._abort.reason not in _DEADLY:
@@ -91,7 +92,7 @@ class OneShot:
             loaded.weights.close()
 
     def _events(
-        self, loaded: Loaded, tokens: PromptTokens, model: Context, sampler: Chain
+        self, loaded: Loaded, tokens: PromptTokens, model: Model, sampler: Chain
     ) -> Generator[Event, None, None]:
         tokenizer = loaded.weights.tokenizer
         job = Job(

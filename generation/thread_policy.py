@@ -2,11 +2,11 @@
 
 Threads meet at a barrier after every operation, hundreds of times a token. One that waits for a
 CPU, because a neighbour has it, keeps all others waiting, each time for a slice of the scheduler:
-a token then takes a hundred times as long, and with one thread less it takes what one thread less
-costs. So the count goes down when passes starve and comes back when CPUs are free.
+a token then takes a hundred times as long, and with one thread less only what one thread less
+costs. So the count goes down when passes starve, and up again when CPUs are free.
 
-Knows no clock, no engine and no operating system: it is told seconds and asks how many CPUs are
-free. Time is the engine's own, the sum of what it was told.
+Knows no clock, no engine and no operating system: it is told seconds, and asks how many CPUs are
+free. Its time is the sum of the seconds it was told.
 """
 
 from __future__ import annotations
@@ -16,23 +16,28 @@ from dataclasses import dataclass, field
 
 SLOW = 4.0
 """Times the best pass of late. Noise of a third stays below; a starving barrier is far above."""
-_STRIKES = 2.5
-"""Slow passes close together that are no hiccups. Each pass that is not slow takes a fifth off."""
-_STARVED = 0.65
-"""CPUs that others may take from our threads. Sharing one fairly leaves half; a thread that has
-less is queued behind another one of ours."""
-_ROOM = 0.35
-"""CPUs that may be taken, of those a count needs, when it is chosen for the first time."""
-_PROBE_ROOM = 0.2
-"""The same, for a higher count that is tried: that must not starve."""
-_LOOK_EVERY = 1.0
-"""Seconds between looks at the machine while nothing is slow."""
+STRIKES = 2.5
+"""So many slow passes are no hiccups any more; one that is not slow takes a fifth off."""
+STARVED = 0.65
+"""CPUs that others have of those our threads need, at which they starve for certain. A thread
+that shares a CPU fairly leaves half of it; one that leaves more waits for another of ours."""
+ROOM = 0.35
+"""CPUs that others may have of those a count needs."""
+PROBE_ROOM = 0.2
+"""The same before a higher count is tried, which must not starve."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks at the CPUs while nothing is slow."""
+PATIENCE = 1.0
+"""Seconds from a step down to the next try. They double with each, until one was a while ago."""
+BLIND_PATIENCE = 30.0
+"""The same where CPUs cannot be looked at, and a try may cost a starved token."""
+_MOST_PATIENT = 64
+"""Times as long, at most."""
 _TRIED = 8
-"""Passes after which a higher count has shown what it is worth."""
+"""Tokens after which a higher count has shown what it is worth."""
 _BETTER = 0.97
-_LONGEST_PATIENCE = 64.0
-_BLIND_PATIENCE = 30.0
-"""Seconds, times the patience: where CPUs cannot be looked at, a try may cost a starved token."""
+_WARM = 4
+"""Passes until there is a best one to compare with."""
 
 
 class ThreadPolicy:
@@ -45,33 +50,33 @@ class ThreadPolicy:
         self._look = look
         self._sees = False
         self._seconds = 0.0
-        self._next_look = _LOOK_EVERY
+        self._next_look = LOOK_EVERY
         self._strikes = 0.0
         self._paces: dict[int, _Pace] = {}
         self._trial: _Trial | None = None
-        self._patience = 1.0
-        self._lowered_at = 0.0
-        self._raise_at = 0.0
+        self._patience = 1
+        self._lowered_at = self._raise_at = 0.0
 
     def begin(self) -> None:
-        """A prompt is about to be read. Depth and neighbours may be others than before."""
-        self._change(self.threads)
+        """A generation begins: the depth and the neighbours may be others than before."""
         free = self._free()
         if free is not None:
-            self._change(self._fitting(free + _ROOM))
+            self._change(self._fitting(free + ROOM))
         elif not self._sees and self._seconds >= self._raise_at:
             self._change(self.most)
+        else:
+            self._change(self.threads)
 
     def passed(self, rows: int, seconds: float) -> None:
         """A pass over so many rows has taken so long."""
         self._seconds += seconds
         kind = rows.bit_length()  # a row costs less in a larger batch
+        if self._trial is not None and not self._stands(self._trial, kind, seconds / rows):
+            return
         pace = self._paces.get(kind)
         if pace is None:
-            pace = self._paces[kind] = _Pace()
-        if self._trial is not None:
-            self._judge(self._trial, kind, seconds / rows)
-        slow = self.threads > 1 and pace.is_slow(seconds / rows)
+            pace = self._paces[kind] = _Pace(rows)
+        slow = pace.is_slow(seconds / rows)
         if slow:
             self._strikes += 1
         elif self._strikes > 0:
@@ -82,54 +87,63 @@ class ThreadPolicy:
     def _look_around(self, kind: int) -> None:
         free = self._free()
         if self._starves(free):
-            fitting = self.threads // 2 if free is None else self._fitting(free + _ROOM)
-            self._lower(min(fitting, self.threads - 1))
-        elif free is not None and self._seconds >= self._raise_at and self._trial is None:
-            self._try(self._fitting(free + _PROBE_ROOM), kind)
+            self._lower(self._lower_count(free))
+        elif free is not None and self._trial is None and self._seconds >= self._raise_at:
+            self._try(self._fitting(free + PROBE_ROOM), kind)
 
     def _free(self) -> float | None:
-        self._next_look = self._seconds + _LOOK_EVERY
+        self._next_look = self._seconds + LOOK_EVERY
         free = self._look()
         self._sees = self._sees or free is not None
         return free
 
     def _starves(self, free: float | None) -> bool:
-        """Whether others have our CPUs for certain, or probably and it shows; or it just shows."""
+        """Whether others have our CPUs for certain; or perhaps, and it shows; or it only shows."""
         if self.threads == 1:
             return False
-        if free is not None:
-            taken = self.threads - free
-            if taken > _STARVED or (taken > _ROOM and self._strikes > 0):
-                return True
-        return self._strikes >= _STRIKES
+        taken = 0.0 if free is None else self.threads - free
+        return (
+            taken > STARVED
+            or (taken > ROOM and self._strikes > 0)
+            or self._strikes >= STRIKES
+        )  # fmt: skip
+
+    def _lower_count(self, free: float | None) -> int:
+        if free is None:
+            return self.threads // 2
+        # The look's average may reach back to before the neighbours came. A step too deep is soon
+        # made up for; one that is not deep enough costs another starved token.
+        margin = self.threads // 4 if self._strikes > 0 else 0
+        return min(self._fitting(free + ROOM) - margin, self.threads - 1)
 
     def _lower(self, threads: int) -> None:
         self._change(max(1, threads))
-        if self._seconds - self._lowered_at > 4 * self._patience:
-            self._patience = 1.0
-        wait = self._patience * (1.0 if self._sees else _BLIND_PATIENCE)
-        self._lowered_at, self._raise_at = self._seconds, self._seconds + wait
-        self._patience = min(2 * self._patience, _LONGEST_PATIENCE)
+        unit = PATIENCE if self._sees else BLIND_PATIENCE
+        if self._seconds - self._lowered_at > 4 * unit * self._patience:
+            self._patience = 1
+        self._lowered_at = self._seconds
+        self._raise_at = self._seconds + unit * self._patience
+        self._patience = min(2 * self._patience, _MOST_PATIENT)
 
     def _try(self, threads: int, kind: int) -> None:
         pace = self._paces.get(kind)
-        if threads <= self.threads or pace is None or not pace.count:
-            return
-        trial = _Trial(before=self.threads, usual=pace.usual, kind=kind)
-        self._change(threads)
-        self._trial = trial
+        if threads > self.threads and pace is not None:
+            trial = _Trial(kind=kind, before=self.threads, usual=pace.usual)
+            self._change(threads)
+            self._trial = trial
 
-    def _judge(self, trial: _Trial, kind: int, seconds: float) -> None:
-        """Keep the better count; a pass that is much worse decides at once."""
+    def _stands(self, trial: _Trial, kind: int, seconds: float) -> bool:
+        """Whether the higher count may stay for now; where not, the one before is back."""
         if kind != trial.kind:
             self._trial = None
-            return
+            return True
         trial.passes.append(seconds)
-        is_over = len(trial.passes) == _TRIED
-        if seconds > 2 * trial.usual or (is_over and not trial.is_better):
+        if trial.is_lost:
             self._lower(trial.before)
-        elif is_over:
+            return False
+        if trial.is_over:
             self._trial = None
+        return True
 
     def _change(self, threads: int) -> None:
         """What was measured was measured with another count."""
@@ -143,22 +157,24 @@ class ThreadPolicy:
 
 
 class _Pace:
-    """How long a row takes, in passes of about the same size. It drifts as the text grows."""
+    """How long a row takes in passes of about one size. It drifts as the text grows."""
 
-    __slots__ = ("best", "count", "usual")
+    __slots__ = ("_count", "_drift", "best", "usual")
 
-    def __init__(self) -> None:
+    def __init__(self, rows: int) -> None:
         self.best = float("inf")
         self.usual = 0.0
-        self.count = 0
+        self._count = 0
+        # Measured: a pass of 512 rows takes up to half as long again as the one before it.
+        self._drift = 1 + 0.01 * min(rows, 50)
 
     def is_slow(self, seconds: float) -> bool:
-        """Whether it is out of all proportion. What is not counts from now on."""
-        if self.count >= 4 and seconds > SLOW * self.best:
+        """Whether it is out of all proportion; if not, it counts from now on."""
+        if self._count >= _WARM and seconds > SLOW * self.best:
             return True
-        self.count += 1
-        self.best = min(seconds, 1.01 * self.best)
-        self.usual += (seconds - self.usual) / min(self.count, _TRIED)
+        self._count += 1
+        self.best = min(seconds, self._drift * self.best)
+        self.usual += (seconds - self.usual) / min(self._count, _TRIED)
         return False
 
 
@@ -166,12 +182,21 @@ class _Pace:
 class _Trial:
     """A higher count at work for some passes."""
 
+    kind: int
     before: int
     usual: float
-    """Seconds a row took with the count before."""
-    kind: int
+    """Seconds that a row took with the count before."""
     passes: list[float] = field(default_factory=list)
 
     @property
-    def is_better(self) -> bool:
-        return sorted(self.passes)[len(self.passes) // 2] < _BETTER * self.usual
+    def is_over(self) -> bool:
+        """One pass of many tokens is enough: the next one is deeper, and cannot be compared."""
+        return len(self.passes) >= (_TRIED if self.kind == 1 else 1)
+
+    @property
+    def is_lost(self) -> bool:
+        """Much worse at once, or no better in the end."""
+        if self.passes[-1] > 2 * self.usual:
+            return True
+        middle = sorted(self.passes)[len(self.passes) // 2]
+        return self.kind == 1 and self.is_over and middle > _BETTER * self.usual

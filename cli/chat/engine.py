@@ -101,7 +101,7 @@ class Engine:
             events = generate(
                 job, piece, stops=request.stops, abort=self._abort, origin=origin
             )  # fmt: skip
-            yield from paced.told(events) if paced else events
+            yield from paced.followed(events) if paced else events
         finally:
             sampler.close()
 
