@@ -75,8 +75,10 @@ class Journal:
         return False
 
     @contextmanager
-    def reading(self) -> Iterator[JournalQueries]:
+    def reading(self, since: float | None = None) -> Iterator[JournalQueries]:
         """Ask it, for the time of a `with` block. Without a file everything is empty.
+
+        since: only about what ended then or later, in seconds since 1970.
 
         Raises JournalError, also for a question that the file cannot answer.
         """
@@ -91,7 +93,7 @@ class Journal:
             except (OSError, Broken, sqlite3.Error) as error:
                 raise JournalError(self._why(error)) from error
             try:
-                yield JournalQueries(connection)
+                yield JournalQueries(connection, since)
             except sqlite3.Error as error:
                 raise JournalError(self._why(error, version)) from error
 
