@@ -104,6 +104,16 @@ def test_one_pass_equals_one_by_one(model: Context, ids: list[int]) -> None:
     assert list(together.tokens) == list(single.tokens) == ids
 
 
+@models("toy", "scripted", "sliding", "recurrent", "hybrid")
+def test_the_thread_count_may_change_between_passes(model: Context, ids: list[int]) -> None:
+    one, two = model.new_cache(), model.new_cache()
+    expected = row(model.prefill(ids[:-1], one)), row(model.decode(ids[-1], one))
+    model.set_threads(2)
+    first = row(model.prefill(ids[:-1], two))
+    model.set_threads(1)
+    assert (first, row(model.decode(ids[-1], two))) == expected
+
+
 @with_memory_that_can_be_cut
 def test_trim_to_every_length(model: Context, ids: list[int]) -> None:
     expected = []
