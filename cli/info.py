@@ -82,7 +82,7 @@ def _default_model(configured: str | None) -> str:
 def _described(path: Path) -> str:
     if not path.exists():
         return f"{path} (not there yet)"
-    files = [path] if path.is_file() else path.rglob("*")
+    files = [path.resolve()] if path.is_file() else path.rglob("*")
     return f"{path} ({size(sum(map(_own_bytes, files)))})"
 
 

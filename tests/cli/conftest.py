@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,10 @@ from typing import Any
 import pexpect
 import pyte
 import pytest
+
+from nextok.backends.chat_file import read_records
+from nextok.backends.chat_folder import ChatFolder
+from nextok.generation.conversation import Conversation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +136,68 @@ def ask(known_models: Path) -> Ask:
         return Answered(code=done.returncode, out=done.stdout or b"", err=done.stderr.decode())
 
     return run
+
+
+@pytest.fixture
+def state_folder(known_models: Path) -> Iterator[Path]:
+    """Where this test's processes keep chats and the like. It knows which models were tried."""
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "nextok"
+    ours, theirs = folder / "checked-models.json", known_models / "nextok" / "checked-models.json"
+    if theirs.exists():
+        folder.mkdir(parents=True)
+        shutil.copy(theirs, ours)
+    yield folder
+    if ours.exists():
+        theirs.parent.mkdir(exist_ok=True)
+        shutil.copy(ours, theirs)
+
+
+@pytest.fixture
+def ask_alone(ask: Ask, state_folder: Path) -> Ask:
+    """`ask`, with a state folder of this test alone."""
+
+    def run(
+        *arguments: str | bytes | Path, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Answered:
+        ours = {"XDG_STATE_HOME": str(state_folder.parent)}
+        return ask(*arguments, env=ours | dict(env or {}), **options)
+
+    return run
+
+
+class Saved:
+    """The chats on disk, as another process reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def names(self) -> list[str]:
+        """The one written last comes first."""
+        return [one.name for one in ChatFolder(self.folder).list()]
+
+    def path(self, name: str | None = None) -> Path:
+        """Of the only one, if none is named."""
+        if name is None:
+            (name,) = self.names()
+        return ChatFolder(self.folder).path(name)
+
+    def conversation(self, name: str | None = None) -> Conversation:
+        """All its lines must be good."""
+        conversation = Conversation()
+        reading = read_records(self.path(name), conversation.apply)
+        assert reading.bad_count == 0, reading
+        return conversation
+
+    def said(self, name: str | None = None) -> list[tuple[str, str]]:
+        """Roles and texts of the path that is talked on."""
+        entries = self.conversation(name).entries()
+        return [(entry.role, entry.content) for entry in entries]
+
+
+@pytest.fixture
+def saved(state_folder: Path) -> Saved:
+    """`saved.names()`, `saved.said(name)`: what this test's processes have kept of chats."""
+    return Saved(state_folder / "chats")
 
 
 @pytest.fixture
