@@ -70,7 +70,7 @@ def figures(shown: Sequence[Shown], width: int, signs: Signs, *, head_style: str
     widths = {head: max(len(head), *(len(row[head]) for row in rows)) + _GAP for head in HEADS}
     labels = [plain(one.series.label, signs) for one in shown]
     longest = max(map(cell_len, labels))
-    heads = _fitting(widths, width - _GAP - min(longest, _SHORTEST_LABEL))
+    heads = _fitting(widths, width - _GAP - min(longest, _SHORTEST_LABEL, width // 4 + 2))
     room = min(longest, width - _GAP - sum(widths[head] for head in heads))
     head = "".join(head.rjust(widths[head]) for head in heads)
     lines = [styled(" " * (_GAP + room) + head, head_style)]

@@ -6,7 +6,7 @@ Numbers only, the same for a picture and for a terminal. Positions go from 0 (lo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _STEPS = (1.0, 2.0, 5.0)
@@ -14,7 +14,10 @@ _STEPS = (1.0, 2.0, 5.0)
 _LOG_TICKS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 """The same on a logarithmic axis, from many to few."""
 _FEWEST = 3
-"""Ticks on a logarithmic axis: one that can have no more is named as if it were linear."""
+"""Ticks on a logarithmic axis: one that has room and no more of them is named as a linear one."""
+
+_DEEPEST = 1e-9
+"""Of the highest value: nothing stands lower on a logarithmic axis, whatever else there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +27,8 @@ class Axis:
     low: float
     high: float
     log: bool = False
+    whole: bool = False
+    """Whether only whole numbers are named."""
 
     def position(self, value: float) -> float:
         """Where a value stands; what lies outside stands at the edge."""
@@ -41,7 +46,7 @@ class Axis:
     def ticks(self, most: int) -> list[float]:
         """Round values to name: at most that many, but two or three where even that is little."""
         found = self._log_ticks(most) if self.log else []
-        return found if len(found) >= _FEWEST else self._linear_ticks(most)
+        return found if len(found) >= min(_FEWEST, most) else self._linear_ticks(most)
 
     def _log_ticks(self, most: int) -> list[float]:
         powers = range(_power(self.low), _power(self.high) + 1)
@@ -57,12 +62,21 @@ class Axis:
         return self._inside(10.0**power for power in powers if power % every == 0)
 
     def _linear_ticks(self, most: int) -> list[float]:
-        step = round_step((self.high - self.low) / max(1, most))
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        if last - first + 1 > most:
-            step = round_step(step * 1.01)
+        found: list[float] = []
+        for step in self._steps(most):
             first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [number * step for number in range(first, last + 1)]
+            more, found = found, [number * step for number in range(first, last + 1)]
+            if len(found) <= most:
+                break
+        return found if len(found) > 1 else more or found
+
+    def _steps(self, most: int) -> Iterator[float]:
+        """Round distances, ascending: with the first there are too many ticks, or about enough."""
+        power = _power((self.high - self.low) / max(1, most))
+        for factor in (*_STEPS, *(10 * one for one in _STEPS)):
+            step = factor * 10.0**power
+            if step >= 1 or not self.whole:
+                yield step
 
     def _inside(self, values: Iterable[float]) -> list[float]:
         slack = 1 + 1e-9
@@ -71,13 +85,6 @@ class Axis:
 
 def _power(value: float) -> int:
     return math.floor(math.log10(value))
-
-
-def round_step(least: float) -> float:
-    """The smallest of 1, 2, 5, 10, … (or 0.5, 0.2, …) that is no smaller than `least`."""
-    power = 10.0 ** _power(least)
-    factors = (*_STEPS, 10.0)
-    return next((one * power for one in factors if one * power >= least * (1 - 1e-9)), 10 * power)
 
 
 def labels(ticks: Sequence[float]) -> list[str]:
@@ -94,20 +101,20 @@ def _name(value: float, step: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def linear(values: Sequence[float], *, zero: bool = False) -> Axis:
-    """An axis that holds them with a little air. zero: it begins there whatever they are."""
+def linear(values: Sequence[float]) -> Axis:
+    """An axis that holds them with a little air; from 0 on if that is not far."""
     low, high = min(values), max(values)
     span = high - low or abs(high) or 1.0
-    if zero or 0 <= low < 0.4 * high:
-        return Axis(low=0.0, high=high * 1.05 if high > 0 else 1.0)
+    if 0 <= low < 0.4 * high:
+        return Axis(low=0.0, high=high * 1.05)
     return Axis(low=max(0.0, low - span * 0.1) if low >= 0 else low - span * 0.1,
                 high=high + span * 0.1)  # fmt: skip
 
 
 def logarithmic(values: Sequence[float]) -> Axis:
-    """The same for what spreads over orders of magnitude; those not above 0 stand at its foot."""
-    above = [value for value in values if value > 0]
-    low, high = min(above), max(above)
+    """The same for what spreads over orders of magnitude; one of them must be above 0."""
+    high = max(values)
+    low = min(value for value in values if value > high * _DEEPEST)
     air = max((high / low) ** 0.06, 1.05)
     return Axis(low=low / air, high=high * air, log=True)
 

@@ -112,7 +112,8 @@ def gap_label(axis: Axis) -> str:
 
 def token_axis(series: Sequence[Series]) -> Axis:
     """Token indexes, from 0."""
-    return linear([one.generation.indexes[-1] for one in series], zero=True)
+    last = max(max(one.generation.indexes) for one in series)
+    return Axis(low=0, high=last * 1.03, whole=True)
 
 
 def bin_count(series: Sequence[Series], axis: Axis) -> int:
@@ -135,7 +136,7 @@ def milliseconds(value: float) -> str:
 
 def _series(label: str, generation: Generation) -> Iterator[Series]:
     """One, or none without a gap."""
-    gaps = tuple(gap * 1000 for gap in generation.gaps)
+    gaps = tuple(round(gap * 1000, 6) for gap in generation.gaps)  # a nanosecond is noise
     spread = Latency.of(gaps)
     if spread is not None:
         least = STALL * spread.p50

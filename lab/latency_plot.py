@@ -6,8 +6,8 @@ table below is the legend. Draws what `nextok.lab.latency_figures` says; knows n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from nextok.lab.axis import Axis, labels
 from nextok.lab.latency_figures import (
@@ -21,7 +21,7 @@ from nextok.lab.latency_figures import (
     milliseconds,
     token_axis,
 )
-from nextok.lab.picture import Form, picture
+from nextok.lab.picture import Form, picture, shortened
 from nextok.lab.sheet import FAINT, INK, Legend, Look, Sheet, legend_height, looks
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ _WIDTH, _LEFT, _RIGHT = 12.0, 1.0, 1.25
 _TOP, _PANEL, _BELOW, _FOOT = 1.3, 4.1, 0.95, 0.1
 _BETWEEN, _COUNTS = 0.25, 2.3
 _CELL = 0.86
-_LINES = {"p50": "-", "p95": "--", "p99": ":"}
+_MOST_TITLE, _MOST_SETTINGS = 74, 112
+"""Characters of the two lines above."""
+_LINES: Mapping[str, Literal["-", "--", ":"]] = {"p50": "-", "p95": "--", "p99": ":"}
 _APART = 0.045
 """Of the panel's height: names of percentiles are no closer than this."""
 _MANY_POINTS = 5000
@@ -46,17 +48,17 @@ def latency_picture(series: Sequence[Series], form: Form) -> bytes:
     height = sum(heights)
 
     def draw(figure: Figure) -> None:
-        _draw(Sheet(figure=figure, width=_WIDTH, height=height), series)
+        draw_latency(Sheet(figure=figure, width=_WIDTH, height=height), series)
 
     return picture(draw, inches=(_WIDTH, height), form=form)
 
 
-def _draw(sheet: Sheet, series: Sequence[Series]) -> None:
+def draw_latency(sheet: Sheet, series: Sequence[Series]) -> None:
     """Everything, from the top down."""
     each = list(zip(series, looks(len(series)), strict=True))
     title, settings = heading(series)
-    sheet.text(_LEFT, 0.4, title, size=15, bold=True)
-    sheet.text(_LEFT, 0.72, settings, size=11, color=FAINT)
+    sheet.text(_LEFT, 0.4, shortened(title, _MOST_TITLE), size=15, bold=True)
+    sheet.text(_LEFT, 0.72, shortened(settings, _MOST_SETTINGS), size=11, color=FAINT)
     gaps, width = gap_axis(series), _WIDTH - _LEFT - _BETWEEN - _COUNTS - _RIGHT
     tokens = sheet.panel(_LEFT, _TOP, width, _PANEL)
     counts = sheet.panel(_LEFT + width + _BETWEEN, _TOP, _COUNTS, _PANEL)
@@ -82,7 +84,7 @@ def _shared_axis(panel: Axes, gaps: Axis) -> None:
 def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -> None:
     """The left panel: one point a token, a ring around each stall."""
     tokens = token_axis([one for one, _ in each])
-    ticks = [tick for tick in tokens.ticks(10) if tick == int(tick)]
+    ticks = tokens.ticks(10)
     panel.set_xlim(tokens.low, tokens.high)
     panel.set_xticks(ticks, labels(ticks))
     panel.set_xlabel("token index")
@@ -117,45 +119,54 @@ def _scatter(panel: Axes, one: Series, look: Look, gaps: Axis) -> None:
 
 
 def _draw_counts(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -> None:
-    """The right panel: the histograms side by side, a line at each percentile."""
+    """The right panel: the histograms, side by side if there are several."""
     panel.tick_params(axis="y", labelleft=False, length=0)
     panel.set_title("Distribution", loc="left", fontsize=11.5, color=INK)
     bins = bin_count([one for one, _ in each], gaps)
-    shares = [one.shares(gaps, bins) for one, _ in each]
-    widest = max(map(max, shares)) * 1.06
     edges = [gaps.value(place / bins) for place in range(bins + 1)]
-    for place, ((one, look), share) in enumerate(zip(each, shares, strict=True)):
-        foot = place * widest
+    shares = [one.shares(gaps, bins) for one, _ in each]
+    longest = max(map(max, shares))
+    strip = longest * 1.06
+    for place, ((_, look), share) in enumerate(zip(each, shares, strict=True)):
+        foot = place * strip
         panel.stairs(
             [foot + part for part in share], edges, baseline=foot,
             orientation="horizontal", fill=True, color=look.color, alpha=0.85,
         )  # fmt: skip
-        for name, value in one.percentiles_ms if len(each) > 1 else ():
-            panel.plot(
-                [foot, foot + widest * 0.94], [value, value],
-                color=INK, linewidth=1, linestyle=_LINES[name], zorder=5,
-            )  # fmt: skip
-    panel.set_xlim(0, widest * len(each))
-    if len(each) == 1:
-        panel.set_xlabel("share of the gaps (%)")
-    else:
-        panel.set_xticks([])
-        panel.set_xlabel(f"share of the gaps\n(the longest bar: {widest / 1.06:.0f} %)")
-        panel.grid(False)
-        _explain_lines(panel)
+    panel.set_xlim(0, strip * len(each))
+    panel.set_xlabel("share of the gaps (%)")
+    if len(each) > 1:
+        panel.set_xlabel(f"share of the gaps\n(the longest bar: {longest:.0f} %)")
+        _mark_strips(panel, [one for one, _ in each], strip)
 
 
-def _explain_lines(panel: Axes) -> None:
-    """What the kinds of lines mean, beside the panel."""
-    for place, (name, style) in enumerate(_LINES.items()):
+def _mark_strips(panel: Axes, series: Sequence[Series], strip: float) -> None:
+    """Lines at the percentiles of each, and what they mean beside the panel."""
+    panel.set_xticks([])
+    panel.grid(False)
+    for place, one in enumerate(series):
+        ends = place * strip, (place + 0.94) * strip
+        for name, value in one.percentiles_ms:
+            _line(panel, ends, value, name, zorder=5)
+    for place, name in enumerate(_LINES):
         height = 0.97 - 0.055 * place
         panel.plot(
             [1.05, 1.19], [height, height], transform=panel.transAxes, clip_on=False,
-            color=INK, linewidth=1, linestyle=style,
+            color=INK, linewidth=1, linestyle=_LINES[name],
         )  # fmt: skip
-        panel.text(
-            1.22, height, name, transform=panel.transAxes, fontsize=10, color=INK, va="center"
-        )  # fmt: skip
+        _beside(panel, 1.22, height, name)
+
+
+def _line(
+    panel: Axes, ends: tuple[float, float], value: float, name: str, *, zorder: float
+) -> None:
+    style = _LINES[name]
+    panel.hlines(value, *ends, colors=INK, linewidth=0.9, linestyles=style, zorder=zorder)
+
+
+def _beside(panel: Axes, x: float, y: float, text: str) -> None:
+    """A word on the right of a panel, in shares of its size."""
+    panel.text(x, y, text, transform=panel.transAxes, fontsize=10, color=INK, va="center")
 
 
 def _corner(panel: Axes, text: str) -> None:
@@ -168,11 +179,8 @@ def _name_percentiles(tokens: Axes, counts: Axes, one: Series, gaps: Axis) -> No
     places = spread_out([gaps.position(value) for _, value in one.percentiles_ms], _APART)
     for (name, value), place in zip(one.percentiles_ms, places, strict=True):
         for panel in (tokens, counts):
-            panel.axhline(value, color=INK, linestyle=_LINES[name], linewidth=0.9, zorder=2.5)
-        counts.text(
-            1.04, place, f"{name}  {milliseconds(value)} ms", transform=counts.transAxes,
-            fontsize=10, color=INK, va="center",
-        )  # fmt: skip
+            _line(panel, panel.get_xlim(), value, name, zorder=2.5)
+        _beside(counts, 1.04, place, f"{name} {milliseconds(value)} ms")
 
 
 def spread_out(places: Sequence[float], apart: float) -> list[float]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
 Fields: TypeAlias = Mapping[str, object]
+
+
+_LARGEST = 1e15
+"""What is more is neither a time in milliseconds nor a count of tokens."""
 
 
 def fields_of(line: bytes) -> Fields | None:
@@ -26,23 +29,19 @@ def inner(fields: Fields, key: str) -> Fields:
 
 
 def number(fields: Fields, key: str) -> float | None:
-    """A finite number, 0 or more."""
+    """A number, 0 or more, that is no larger than anything a trace counts."""
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    try:
-        converted = float(value)
-    except OverflowError:
-        return None
-    return converted if math.isfinite(converted) and converted >= 0 else None
+    return float(value) if 0 <= value <= _LARGEST else None  # NaN is not
 
 
 def whole(fields: Fields, key: str) -> int | None:
-    """A whole number, 0 or more."""
+    """The same, if it is a whole one."""
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if value >= 0 else None
+    return value if 0 <= value <= _LARGEST else None
 
 
 def text(fields: Fields, key: str) -> str | None:

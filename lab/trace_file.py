@@ -6,6 +6,7 @@ are counted. Types of lines it does not know are none of its business. Knows no 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from nextok.lab.trace_fields import Fields, fields_of, inner, number, text, whol
 
 _PATIENCE = 100
 """Lines without one of a trace's own after which a file is taken for something else."""
+_REASON = re.compile("[a-z_]{1,16}")
 _LONGEST = 1 << 26
 """Bytes of a line: the longest of a trace holds the whole answer."""
 
@@ -175,9 +177,10 @@ def _prefill(known: Generation, fields: Fields) -> Generation:
 
 
 def _end(known: Generation, fields: Fields) -> Generation:
+    reason = text(fields, "finish_reason") or "error"
     seconds = number(inner(fields, "timings"), "prefill_s")
     return replace(
-        known, ending=text(fields, "finish_reason") or "error", prefill_seconds=seconds
+        known, ending=reason if _REASON.fullmatch(reason) else "unknown", prefill_seconds=seconds
     )  # fmt: skip
 
 
