@@ -25,6 +25,10 @@ class Status:
         self._next = clock() + _PATIENCE
         self._turn = threading.Lock()  # a download's line is drawn by a thread of its own
 
+    def begin(self) -> None:
+        """Another wait begins: patience, first."""
+        self._next = self._clock() + _PATIENCE
+
     def show(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = self._clock()

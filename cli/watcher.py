@@ -168,7 +168,8 @@ class Watcher:
         """Ctrl-Z, or Ctrl-C: once to end the generation, three times to end everything."""
         if number == signal.SIGTSTP:
             keyboard.restore()
-            os.kill(os.getpid(), signal.SIGSTOP)  # all threads; here it goes on after `fg`
+            # To this thread, so that it does not run on; it stops them all, until `fg`.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
             keyboard.apply()
             return
         self._presses += 1

@@ -7,8 +7,8 @@ take the signals over for their own time and give them back here.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TypeAlias
@@ -57,5 +57,5 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _stop(keyboard: Keyboard) -> None:
     keyboard.restore()
-    os.kill(os.getpid(), signal.SIGSTOP)  # it goes on here after `fg`
+    signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # it goes on here after `fg`
     keyboard.apply()

@@ -41,6 +41,7 @@ class Loading:
         """A model at work. Aborted when it was interrupted; raises like a Loader."""
         stage = self._stage
         stage.abort.rearm()
+        self._status.begin()
         loader = Loader(
             resolved=resolved,
             abort=stage.abort,

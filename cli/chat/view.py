@@ -44,7 +44,8 @@ class Footer:
         self._status = status
 
     def start(self, facts: RunFacts, origin: float) -> None:
-        """Nothing is shown before there is something to wait for."""
+        """Nothing is shown before it takes long."""
+        self._status.begin()
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:
         if isinstance(event, Prefill):

@@ -523,3 +523,32 @@ def _copy(one: Path, other: Path) -> None:
     if one.exists():
         other.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.copyfile(one, other)
+
+
+class SlowModel:
+    """A model whose loading takes for as long as a file is there: its trial waits for that."""
+
+    def __init__(self, model: Path, folder: Path) -> None:
+        self.path = folder / "slow.gguf"
+        shutil.copyfile(model, self.path)
+        self.gate, self.began = folder / "gate", folder / "began"
+        self.gate.touch()
+        (folder / "sitecustomize.py").write_text(
+            "import os, sys, time\n"
+            f"if sys.orig_argv[2:] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
+            f"    open({str(self.began)!r}, 'w').close()\n"
+            f"    while os.path.exists({str(self.gate)!r}):\n"
+            "        time.sleep(0.01)\n"
+        )
+        self.environ = {"PYTHONPATH": str(folder)}
+
+    def wait_for(self, chat: Any) -> None:
+        """Until it is being loaded."""
+        chat.wait_until(self.began.exists, "the loading does not begin")
+        self.began.unlink()
+
+
+@pytest.fixture
+def slow_gguf(emoji_gguf: Path, tmp_path: Path) -> SlowModel:
+    """Says "Hi 😀 bye" when it is loaded at last: see `SlowModel`."""
+    return SlowModel(emoji_gguf, tmp_path)

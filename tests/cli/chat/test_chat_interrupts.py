@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -40,34 +39,6 @@ def endless(scripted: Build) -> Path:
     return scripted(["la ", "li "], loop=True, stem="endless", ctx_train=65536)
 
 
-class SlowModel:
-    """A model whose loading takes for as long as a file is there: its trial waits for that."""
-
-    def __init__(self, model: Path, folder: Path) -> None:
-        self.path = folder / "slow.gguf"
-        shutil.copyfile(model, self.path)
-        self.gate, self.began = folder / "gate", folder / "began"
-        self.gate.touch()
-        (folder / "sitecustomize.py").write_text(
-            "import os, sys, time\n"
-            f"if sys.orig_argv[2:] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
-            f"    open({str(self.began)!r}, 'w').close()\n"
-            f"    while os.path.exists({str(self.gate)!r}):\n"
-            "        time.sleep(0.01)\n"
-        )
-        self.environ = {"PYTHONPATH": str(folder)}
-
-    def wait_for(self, chat: Any) -> None:
-        """Until it is being loaded."""
-        chat.wait_until(self.began.exists, "the loading does not begin")
-        self.began.unlink()
-
-
-@pytest.fixture
-def slow(emoji_gguf: Path, tmp_path: Path) -> SlowModel:
-    return SlowModel(emoji_gguf, tmp_path)
-
-
 def begin_prefill(chat: Any) -> None:
     chat.paste(LONG)
     chat.key("enter")
@@ -84,19 +55,19 @@ def la_li(count: int) -> list[str]:
 
 
 def test_an_interrupt_of_the_loading_leaves_the_chat(
-    talk: Talk, slow: SlowModel, press: Press
+    talk: Talk, slow_gguf: Any, press: Press
 ) -> None:
-    chat = talk(slow.path, ready=False, **slow.environ)
-    slow.wait_for(chat)
+    chat = talk(slow_gguf.path, ready=False, **slow_gguf.environ)
+    slow_gguf.wait_for(chat)
     press(chat)
     chat.wait_for_prompt()
     assert chat.lines()[0] == "loading was interrupted: your next message loads the model"
     assert chat.lines()[-1] == "no model"
     chat.send("hello\r")
-    slow.wait_for(chat)
+    slow_gguf.wait_for(chat)
     press(chat)
     chat.wait_for_prompt()
-    slow.gate.unlink()
+    slow_gguf.gate.unlink()
     assert chat.say("hello again")[:3] == ["slow · context 4,096", "", "Hi 😀 bye"]
     assert chat.messages() == ["hello again", "Hi 😀 bye"]
     assert chat.leave() == 0
@@ -104,11 +75,11 @@ def test_an_interrupt_of_the_loading_leaves_the_chat(
 
 
 def test_an_interrupt_of_another_models_loading_keeps_the_old_one(
-    talk: Talk, slow: SlowModel, emoji_gguf: Path
+    talk: Talk, slow_gguf: Any, emoji_gguf: Path
 ) -> None:
-    chat = talk(emoji_gguf, **slow.environ)
-    chat.send(f"/model {slow.path}\r")
-    slow.wait_for(chat)
+    chat = talk(emoji_gguf, **slow_gguf.environ)
+    chat.send(f"/model {slow_gguf.path}\r")
+    slow_gguf.wait_for(chat)
     chat.key("ctrl-c")
     chat.wait_for_prompt()
     assert chat.say("/model") == ["emoji"]
