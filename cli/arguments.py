@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from nextok.cli.commands import CommandName
-from nextok.cli.flag_table import BY_NAME
+from nextok.cli.flag_table import names_for
 from nextok.cli.flags import Flag
 from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
+
+Names: TypeAlias = Mapping[str, tuple[Flag, bool]]
+"""What each name means, and what it means for a switch."""
 
 HELP = ("--help", "-h")
 VERSION = "--version"
@@ -56,6 +59,7 @@ class _Parser:
 
     def __init__(self, command: CommandName) -> None:
         self._command = command
+        self._names = names_for(command)
         self._values: dict[str, object] = {}
         self._repeated: dict[str, list[object]] = {}
         self._words: list[str] = []
@@ -70,7 +74,7 @@ class _Parser:
             elif argument in HELP or argument == VERSION:
                 # Asking for help outranks whatever is wrong with the rest.
                 return self._result(help=argument in HELP, version=argument == VERSION)
-            elif is_word(argument):
+            elif is_word(argument, self._names):
                 self._words.append(argument)
             else:
                 for typed in self._read(argument):
@@ -90,7 +94,7 @@ class _Parser:
 
     def _read(self, argument: str) -> list[_Typed]:
         """The flags of one argument: one, or several switches of one letter."""
-        typed = read_flag(argument)
+        typed = read_flag(argument, self._names)
         if not typed:
             raise UsageError(f"there is no option {_name(argument)}{self._hint(argument)}")
         for one in typed:
@@ -102,9 +106,9 @@ class _Parser:
         return typed
 
     def _hint(self, argument: str) -> str:
-        if "-" + _name(argument) in BY_NAME:
+        if "-" + _name(argument) in self._names:
             return f": did you mean -{_name(argument)}?"
-        carried = [n for n, (flag, _) in BY_NAME.items() if self._command in flag.commands]
+        carried = [n for n, (flag, _) in self._names.items() if self._command in flag.commands]
         return hint(_name(argument), [*carried, "--help", VERSION])
 
     def _take(self, typed: _Typed, rest: Iterator[str]) -> None:
@@ -113,7 +117,7 @@ class _Parser:
             on = typed.joined is None or flag.parse(typed.joined, typed.spelling)
             self._values[flag.key] = bool(on) == typed.meant
             return
-        text = typed.joined if typed.joined is not None else _next_value(typed, rest)
+        text = typed.joined if typed.joined is not None else self._next_value(typed, rest)
         value = flag.parse(text, typed.spelling)
         if flag.repeatable:
             values = self._repeated.setdefault(flag.key, [])
@@ -123,32 +127,45 @@ class _Parser:
             self._values[flag.key] = value
 
 
-def is_word(argument: str) -> bool:
+    def _next_value(self, typed: _Typed, rest: Iterator[str]) -> str:
+        value = next(rest, None)
+        expected = typed.flag.kind.expected
+        if value is None:
+            raise UsageError(f"{typed.spelling} needs a value: {expected}")
+        if value in ("--", VERSION, *HELP) or read_flag(value, self._names):
+            raise UsageError(
+                f"{typed.spelling} needs a value, and {value} is an option: "
+                f"write {typed.spelling}={value} if it is meant as the value"
+            )
+        return value
+
+
+def is_word(argument: str, names: Names) -> bool:
     """Whether it cannot be a flag, known or unknown."""
     if not argument.startswith("-") or argument == "-":
         return True
-    spaced = _SPACE.search(argument) is not None and not read_flag(argument)
+    spaced = _SPACE.search(argument) is not None and not read_flag(argument, names)
     return spaced or _NEGATIVE.fullmatch(argument) is not None
 
 
-def read_flag(argument: str) -> list[_Typed]:
+def read_flag(argument: str, names: Names) -> list[_Typed]:
     """The known flags an argument consists of; none if it is no flag."""
     if not argument.startswith("-"):
         return []
     name, equals, value = argument.partition("=")
-    found = BY_NAME.get(_name(argument))
+    found = names.get(_name(argument))
     if found is not None:
         return [
             _Typed(flag=found[0], meant=found[1], spelling=name, joined=value if equals else None)
         ]
     if argument.startswith("--") or _SPACE.search(name):
         return []
-    return _switches(argument) or _joined(argument)
+    return _switches(argument, names) or _joined(argument, names)
 
 
-def _switches(argument: str) -> list[_Typed]:
+def _switches(argument: str, names: Names) -> list[_Typed]:
     """`-qv`: switches of one letter in a row."""
-    found = [(f"-{letter}", BY_NAME.get(f"-{letter}")) for letter in argument[1:]]
+    found = [(f"-{letter}", names.get(f"-{letter}")) for letter in argument[1:]]
     typed = [
         _Typed(flag=known[0], meant=known[1], spelling=name, joined=None)
         for name, known in found
@@ -157,26 +174,13 @@ def _switches(argument: str) -> list[_Typed]:
     return typed if len(typed) == len(found) else []
 
 
-def _joined(argument: str) -> list[_Typed]:
+def _joined(argument: str, names: Names) -> list[_Typed]:
     """`-n5`: a flag of one letter and its value. `-seed` and `-model` are slips, not values."""
-    found = BY_NAME.get(argument[:2])
-    if found is None or found[0].switch or "-" + _name(argument) in BY_NAME:
+    found = names.get(argument[:2])
+    if found is None or found[0].switch or "-" + _name(argument) in names:
         return []
     value = argument[2:].removeprefix("=")
     return [_Typed(flag=found[0], meant=True, spelling=argument[:2], joined=value)]
-
-
-def _next_value(typed: _Typed, rest: Iterator[str]) -> str:
-    value = next(rest, None)
-    expected = typed.flag.kind.expected
-    if value is None:
-        raise UsageError(f"{typed.spelling} needs a value: {expected}")
-    if value in ("--", VERSION, *HELP) or read_flag(value):
-        raise UsageError(
-            f"{typed.spelling} needs a value, and {value} is an option: "
-            f"write {typed.spelling}={value} if it is meant as the value"
-        )
-    return value
 
 
 def _name(argument: str) -> str:

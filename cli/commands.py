@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "info", "config", "plot",
+    "info", "config", "plot", "stats", "log", "forget",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -135,6 +135,21 @@ COMMANDS: tuple[Command, ...] = (
         word="TRACE",
         many=True,
         word_help="Files that --trace wrote; several are drawn over each other.",
+    ),
+    Command(
+        name="stats",
+        help="Show how generations ended, how long they were, and how long they took.",
+    ),
+    Command(
+        name="log",
+        help="List the last generations of the journal; with --prune, remove old ones.",
+    ),
+    Command(
+        name="forget",
+        help="Take away what nextok keeps: journal, saved chats, input history, KV states.",
+        word="WHAT",
+        many=True,
+        word_help="journal, chats, history, states; without a word you are asked.",
     ),
     Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
     Command(

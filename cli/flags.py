@@ -19,6 +19,7 @@ from nextok.cli.settings import (
     ConfigSettings,
     EngineSettings,
     HubSettings,
+    JournalSettings,
     OutputSettings,
     PlotSettings,
     PromptSettings,
@@ -39,6 +40,7 @@ GROUPS: tuple[type, ...] = (
     ChatsSettings,
     HubSettings,
     PlotSettings,
+    JournalSettings,
     ConfigSettings,
 )
 EVERYWHERE = NAMES

@@ -11,7 +11,9 @@ from nextok.cli.number_types import Number
 
 _RUNNING: tuple[CommandName, ...] = (*GENERATION, "render", "tokens", "show")
 _ONLINE: tuple[CommandName, ...] = (*_RUNNING, "pull", "search")
-_ASKING: tuple[CommandName, ...] = (*_RUNNING, "pull", "rm", "prune", "chats")
+_ASKING: tuple[CommandName, ...] = (
+    *_RUNNING, "pull", "rm", "prune", "chats", "log", "forget",
+)  # fmt: skip
 
 _hub = partial(flag, panel="Models")
 

@@ -21,6 +21,7 @@ from nextok.cli.settings import (
     ChatsSettings,
     EngineSettings,
     HubSettings,
+    JournalSettings,
     LogitBias,
     OutputSettings,
     PlotSettings,
@@ -126,6 +127,11 @@ class Resolved:
     def plot(self) -> PlotSettings:
         """How a trace is drawn."""
         return self._fill(PlotSettings)
+
+    @property
+    def journal(self) -> JournalSettings:
+        """What is remembered, and what of it is asked."""
+        return self._fill(JournalSettings)
 
     def sampling_asked(self) -> frozenset[str]:
         """The sampling settings that somebody (user, config or model) has set."""

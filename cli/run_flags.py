@@ -11,6 +11,7 @@ from nextok.cli.number_types import Duration, Number
 
 _REPORTING: tuple[CommandName, ...] = (
     "generate", "tokens", "show", "ls", "search", "info", "config", "chats",
+    "stats", "log",
 )  # fmt: skip
 
 _stop = partial(flag, panel="Stopping", commands=GENERATION)

@@ -184,6 +184,37 @@ class PlotSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Since:
+    """A moment in the past: so long ago, or a date. One of the two."""
+
+    ago_seconds: float = 0.0
+    at: float | None = None
+    """Seconds since 1970."""
+
+    def moment(self, now: float) -> float:
+        """In seconds since 1970."""
+        return now - self.ago_seconds if self.at is None else self.at
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalSettings:
+    """What is remembered of generations, and what the journal is asked."""
+
+    log: bool = True
+    log_text: bool = False
+    """Whether what was asked and answered is remembered, too."""
+    private: bool = False
+    """Whether nothing at all is kept: no journal, no chat, no input, no state."""
+    only_model: str | None = None
+    since: Since | None = None
+    rows: int = 20
+    prune: Since | int | None = None
+    """What to remove: what is older, or the oldest beyond so many bytes."""
+    everything: bool = False
+    """Whether `forget` means all that is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConfigSettings:
     """What `nextok config` was asked for itself."""
 
