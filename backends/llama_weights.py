@@ -92,6 +92,14 @@ class LlamaWeights:
         return recommended_sampling(self.metadata)
 
     @property
+    def quantization(self) -> str | None:
+        """By the file's own word; also when the weights are freed."""
+        from nextok.backends.ggml_types import FILE_TYPES
+
+        number = self.metadata.get("general.file_type", "")
+        return FILE_TYPES.get(int(number)) if number.isdigit() else None
+
+    @property
     def description(self) -> str:
         """Architecture, size and quantisation in the engine's words: `llama 135M Q4_1`."""
         buffer = ctypes.create_string_buffer(128)

@@ -167,6 +167,7 @@ class Toy:
     trained_context = 4096
     chat_template = "{% for message in messages %}{{ message.content }}\n{% endfor %}"
     recommended_sampling: Mapping[str, str] = {}
+    quantization: str | None = None
     can_offload = False
     computes_exactly = True
 

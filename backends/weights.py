@@ -63,6 +63,10 @@ class Weights(Protocol):
         """Its own sampling defaults, as texts, by the names of Sampling."""
 
     @property
+    def quantization(self) -> str | None:
+        """The recipe its file was made by, `Q4_K_M`; None if the file does not say."""
+
+    @property
     def can_offload(self) -> bool:
         """Whether layers can be given to a GPU."""
 

@@ -92,11 +92,14 @@ class Loader:
     clock: Callable[[], float]
     around_fetching: Surroundings
     vocabulary_only: bool = False
+    found: Callable[[Path | None], None] = lambda path: None
+    """Told which file it is, before it is loaded."""
     cpus: FreeCpus = field(default_factory=lambda: FreeCpus(allowed_cpus()))
 
     def load(self) -> Loaded:
         """All of it, step after step; says which model answers when none was named."""
         path = self.find()
+        self.found(path)
         if self.resolved.engine.model is None and path is not None:
             self.console.note(f"answering with {path.stem}; -m names another model")
         began = self.clock()

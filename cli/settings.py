@@ -213,6 +213,11 @@ class JournalSettings:
     everything: bool = False
     """Whether `forget` means all that is kept."""
 
+    @property
+    def remembers(self) -> bool:
+        """Whether generations leave a row."""
+        return self.log and not self.private
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigSettings:
