@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nextok.backends.folders import state_folder
 from nextok.backends.journal_connection import (
     Broken,
     empty,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from nextok.backends.journal_queries import JournalQueries
 
-__all__ = ["Journal", "JournalError", "LoggedText", "Row"]
+__all__ = ["Journal", "JournalError", "LoggedText", "Row", "user_journal"]
 
 _MODEL = "INSERT OR IGNORE INTO model (name, quantization) VALUES (?, ?)"
 _GENERATION = (
@@ -41,9 +42,18 @@ _GENERATION = (
     "(SELECT id FROM model WHERE name = ? AND quantization = ?))"
 )
 _TEXT = "INSERT INTO text (generation_id, prompt, answer, reasoning) VALUES (?, ?, ?, ?)"
+_PRUNE = (
+    "DELETE FROM text WHERE generation_id IN (SELECT id FROM generation WHERE ended_at < ?)",
+    "DELETE FROM generation WHERE ended_at < ?",
+)
 _PATIENCE_SECONDS = 0.05
 """For another writer: a generation has ended, and somebody waits for the process to end."""
 _READERS_PATIENCE_SECONDS = 2.0
+
+
+def user_journal() -> Journal:
+    """The one that everything this user runs shares."""
+    return Journal(state_folder() / "journal.sqlite")
 
 
 class JournalError(NextokError):
@@ -111,6 +121,20 @@ class Journal:
                 f"{shown(self.path)} cannot be removed ({why}): try again"
             ) from error
 
+    def prune(self, before: float) -> None:
+        """Remove what ended before that moment, and give its room back. Raises JournalError."""
+        import sqlite3
+
+        try:
+            with self._opened(writable) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _PRUNE:
+                    connection.execute(statement, (before,))
+                connection.execute("COMMIT")
+                connection.execute("VACUUM")
+        except (OSError, Broken, sqlite3.Error) as error:
+            raise JournalError(self._why(error)) from error
+
     def _add(self, row: Row) -> int | None:
         """None, or which file is broken. Raises what `add` does not."""
         import sqlite3
@@ -153,7 +177,7 @@ class Journal:
         if means_broken(error):
             return f"{path} is damaged, or is no journal: `nextok forget` begins a new one"
         reason = (isinstance(error, OSError) and error.strerror) or error
-        return f"the journal {path} cannot be read: {reason}"
+        return f"{path} cannot be used: {reason}"
 
 
 def _insert(connection: Connection, row: Row) -> None:

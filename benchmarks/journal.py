@@ -120,9 +120,8 @@ def main() -> None:
     print(f"a row more: p50 {median(times):.2f} ms, p95 {percentile(times, 95):.2f} ms")
     for command in (["stats"], ["stats", "--since", "7d"], ["stats", "-m", "small-Q8_0"], ["log"]):
         walls = [succeeded([NEXTOK, *command]).wall for _ in range(asked.runs)]
-        print(
-            f"nextok {' '.join(command)}: {median(walls):.2f} s  {verdict(median(walls), BAR_SECONDS)}"
-        )
+        met = verdict(median(walls), BAR_SECONDS)
+        print(f"nextok {' '.join(command)}: {median(walls):.2f} s  {met}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,183 @@
+"""What a generation leaves in the journal, however it ended: its figures, and no text unasked.
+
+Promises that nothing is written before the answer is out, and one row at most. Listens as an
+answer does, so that a generation of which nobody could tell the end has a row, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nextok.generation.errors import ContextError, EngineError, NextokError, OutputError
+from nextok.generation.events import Event, Finish, Prefill, Token
+from nextok.generation.finish import FinishReason
+from nextok.generation.reasoning import Span, SpanKind
+from nextok.generation.timings import Stopwatch
+
+if TYPE_CHECKING:
+    from nextok.backends.journal import LoggedText, Row
+    from nextok.cli.commands import CommandName
+    from nextok.cli.report import Outcome, RunFacts
+    from nextok.cli.settings import JournalSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """What is known of a generation before its model is loaded."""
+
+    command: CommandName
+    model: str
+    at: float
+    """When its load began, in the clock's seconds."""
+    asked: str
+    """What the user wrote."""
+
+
+class Notes:
+    """An Answer that takes notes of one generation."""
+
+    def __init__(
+        self,
+        begun: Begun,
+        settings: JournalSettings,
+        *,
+        clock: Callable[[], float],
+        now: Callable[[], float],
+        quantization: Callable[[], str | None],
+        loads: bool = True,
+    ) -> None:
+        """now: seconds since 1970. quantization: asked at the end. loads: whether the model is
+        loaded for it."""
+        self._begun = begun
+        self._settings = settings
+        self._clock = clock
+        self._now = now
+        self._quantization = quantization
+        self._loads = loads
+        self._facts: RunFacts | None = None
+        self._finish: Finish | None = None
+        self._watch = Stopwatch(begun.at)
+        self._read_since = begun.at
+        self._cached_tokens = 0
+        self._completion_tokens = 0
+        self._said: list[Span] = []
+        self._is_written = False
+
+    # -- while it goes on
+
+    def start(self, facts: RunFacts, origin: float) -> None:
+        self._facts = facts
+        self._watch = Stopwatch(origin)
+
+    def event(self, event: Event, spans: Sequence[Span]) -> None:
+        if self._settings.log_text:
+            self._said.extend(spans)
+        if isinstance(event, Token):
+            self._completion_tokens += 1
+            self._watch.token(event.at, event.gap)
+        elif isinstance(event, Prefill):
+            self._prefill(event)
+        elif isinstance(event, Finish):
+            self._finish = event
+
+    def finish(self, facts: RunFacts, outcome: Outcome) -> None:
+        """The last event has said it all."""
+
+    def fail(self, message: str, code: int) -> None:
+        """Whoever knows why says it at the end."""
+
+    def _prefill(self, event: Prefill) -> None:
+        now = self._clock()
+        if event.done == event.cached:
+            self._cached_tokens, self._read_since = event.cached, now
+        self._watch.prefill_seconds = now - self._read_since
+
+    # -- at the end
+
+    def write(self, reason: FinishReason | None = None) -> bool:
+        """Leave the row, the first time this is called; whether there is one now.
+
+        reason: why it ended, if the generation itself did not come to say it. Never raises, never
+        waits for long.
+        """
+        ended = self._finish or self._cut(reason)
+        if self._is_written or ended is None or not self._settings.remembers:
+            return False
+        self._is_written = True
+        from nextok.backends.journal import user_journal
+
+        return user_journal().add(self._row(ended))
+
+    def _cut(self, reason: FinishReason | None) -> Finish | None:
+        """The end as far as it was seen."""
+        if reason is None:
+            return None
+        return Finish(
+            reason=reason,
+            text="",
+            stop=None,
+            error=None,
+            prompt_tokens=self._facts.prompt_tokens if self._facts else 0,
+            cached_tokens=self._cached_tokens,
+            completion_tokens=self._completion_tokens,
+            timings=self._watch.timings(self._clock()),
+        )
+
+    def _row(self, ended: Finish) -> Row:
+        from nextok.backends.journal import Row
+        from nextok.cli.version import version
+
+        facts, timings, latency = self._facts, ended.timings, ended.timings.latency
+        return Row(
+            ended_at=self._now(),
+            command=self._begun.command,
+            model=self._begun.model,
+            quantization=self._quantization(),
+            threads=facts and facts.threads,
+            prompt_tokens=facts and ended.prompt_tokens,
+            cached_tokens=facts and ended.cached_tokens,
+            completion_tokens=ended.completion_tokens,
+            finish=ended.reason.value,
+            stop=ended.stop,
+            load_seconds=self._load_seconds(),
+            ttft_seconds=timings.ttft_seconds,
+            prefill_seconds=facts and timings.prefill_seconds,
+            decode_seconds=latency and latency.mean * (ended.completion_tokens - 1),
+            total_seconds=facts and timings.total_seconds,
+            itl_p50_seconds=latency and latency.p50,
+            itl_p95_seconds=latency and latency.p95,
+            itl_p99_seconds=latency and latency.p99,
+            itl_max_seconds=latency and latency.max,
+            seed=facts and facts.sampling.seed,
+            version=version(),
+            text=self._text(),
+        )
+
+    def _load_seconds(self) -> float | None:
+        if not self._loads:
+            return None
+        return self._facts.load_seconds if self._facts else self._clock() - self._begun.at
+
+    def _text(self) -> LoggedText | None:
+        if not self._settings.log_text:
+            return None
+        from nextok.backends.journal import LoggedText
+
+        said = {
+            kind: "".join(text for one, text in self._said if one is kind)
+            for kind in (SpanKind.ANSWER, SpanKind.REASONING)
+        }
+        return LoggedText(
+            prompt=self._begun.asked,
+            answer=said[SpanKind.ANSWER],
+            reasoning=said[SpanKind.REASONING],
+        )
+
+
+def reason_of(error: NextokError) -> FinishReason | None:
+    """How a generation ended that an error ended; None for one that never began."""
+    if isinstance(error, ContextError):
+        return FinishReason.CONTEXT
+    return FinishReason.ERROR if isinstance(error, (EngineError, OutputError)) else None

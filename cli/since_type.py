@@ -1,0 +1,49 @@
+"""Values of flags that are moments in the past, or what is to be left of something.
+
+The same contract as the kinds of `nextok.cli.flag_types`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nextok.cli.flag_types import Written
+from nextok.cli.number_types import Size
+from nextok.cli.settings import Since
+
+_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(m|h|d|w|y)", re.ASCII)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.ASCII)
+_SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0}
+_UNITS = "KMGTB"
+
+
+class Moment(Written):
+    """An age or a date."""
+
+    metavar = "AGE|DATE"
+    expected = "an age such as 12h, 7d or 4w, or a date such as 2026-01-31"
+
+    def parse(self, text: str) -> object:
+        age = _AGE.fullmatch(text)
+        if age is not None:
+            return Since(ago_seconds=float(age[1]) * _SECONDS[age[2]])
+        if not _DATE.fullmatch(text):
+            raise ValueError
+        from datetime import datetime
+
+        try:
+            return Since(at=datetime.fromisoformat(text).timestamp())
+        except OverflowError as error:
+            raise ValueError from error
+
+
+class Rest(Moment):
+    """An age, a date, or a size with its unit: `m` are minutes, `M` are megabytes."""
+
+    metavar = "AGE|DATE|SIZE"
+    expected = f"{Moment.expected}, or a size such as 50MiB"
+
+    def parse(self, text: str) -> object:
+        if text[-1:].upper() in _UNITS and not text.endswith("m"):
+            return Size().parse(text)
+        return super().parse(text)
