@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from nextok.generation.reasoning import ReasoningSplitter
     from nextok.generation.sampling import Sampling
 
+_LONGEST_CHARACTER = 4
+"""Bytes, and so the most tokens it can have begun in."""
 _WORTH_KEEPING = 64
 """Tokens. Less is read again sooner than it is found on disk."""
 
@@ -45,6 +48,8 @@ class Request:
     think_budget: int | None
     adapts: bool
     """Whether the thread count may change meanwhile."""
+    begun: Sequence[int] = ()
+    """Tokens of the reply that are in the prompt already: it goes on."""
     keep: int | None
     """Tokens at the beginning that stay when a full context slides; None: it does not."""
 
@@ -97,7 +102,7 @@ class Engine:
                 clock=clock,
                 max_tokens=request.max_tokens,
             )
-            piece = self.weights.tokenizer.piece
+            piece = self._piece_after(request.begun)
             events = generate(
                 job, piece, stops=request.stops, abort=self._abort, origin=origin
             )  # fmt: skip
@@ -108,6 +113,14 @@ class Engine:
     def _frozen(self) -> Model:
         """The model with as many threads as it began with."""
         return self._paced.frozen() if self._paced else self._model
+
+    def _piece_after(self, begun: Sequence[int]) -> Callable[[int], bytes]:
+        """The bytes of a token; the first comes with those of a character that was cut."""
+        piece = self.weights.tokenizer.piece
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder.decode(b"".join(map(piece, begun[-_LONGEST_CHARACTER:])))
+        cut = [decoder.getstate()[0]]
+        return lambda token: (cut.pop() if cut else b"") + piece(token)
 
     def _budgeted(self, sampler: Sampler, request: Request) -> Sampler:
         splitter = request.splitter

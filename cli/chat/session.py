@@ -239,6 +239,7 @@ class Session:
             splitter=splitter(tokens),
             think_budget=resolved.chat.think_budget,
             adapts=may_adapt(resolved),
+            begun=(begun and begun.ids) or (),
             keep=room.kept_beginning(messages) if mode == "shift" else None,
         )
         known = facts(engine.loaded, tokens, sampling)
