@@ -56,7 +56,9 @@ class CursorColumn:
         return stays and self.is_inside
 
     def resize(self, width: int) -> None:
-        """The window has another width. Text at the old or the new edge may be anywhere now."""
+        """How wide the window is now. If that is new, text at either edge may be anywhere."""
+        if width == self.width:
+            return
         if self._has_wrapped or self.column + self._doubt >= min(width, self.width):
             self._is_lost = True
         self.width = width

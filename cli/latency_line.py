@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from nextok.cli.latency_meter import RECENT, Pace, Reading
+from nextok.cli.latency_meter import RECENT, Pace, Reading, Spread
 
 BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-:=+*#"
 _STALL = "!"
 """A stall's mark where there is no colour to show it."""
-_LEAST_BARS = 8
-_GAP = "  "
+_LEAST_BARS = 6
 _PLAIN, _DIM = "", "2"
 INKS = {
     Pace.QUICK: "32",
@@ -44,61 +43,85 @@ class Piece(NamedTuple):
     ink: str = _PLAIN
 
 
-Part = Sequence[Piece]
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What is shown whole or not at all."""
+
+    rank: int
+    """How soon it is left out: the highest first."""
+    pieces: Sequence[Piece]
+    gap: str = "  "
+    """What sets it off from a part before it."""
+
+    @property
+    def columns(self) -> int:
+        """Without the gap."""
+        return sum(len(piece.text) for piece in self.pieces)
 
 
 def latency_line(reading: Reading, room: int, look: Look) -> str:
     """The figures in no more than `room` columns, with colour codes if the look has any."""
-    shown, left = _fitting(_parts(reading), room)
-    bars = min(RECENT, left - len(_GAP) if shown else left)
+    reserved = _LEAST_BARS + len(Part.gap) if reading.recent else 0
+    shown, left = _fitting(_parts(reading), room, reserved)
+    bars = min(RECENT, left - len(Part.gap) if shown else left)
     if bars >= _LEAST_BARS and reading.recent:
         shown.append(_sparkline(reading, bars, look))
-    return _GAP.join(_painted(part, look) for part in shown)
+    return "".join(
+        (part.gap if index else "") + _painted(part.pieces, look)
+        for index, part in enumerate(shown)
+    )
 
 
-def _fitting(parts: Sequence[tuple[int, Part]], room: int) -> tuple[list[Part], int]:
+def _fitting(parts: Sequence[Part], room: int, reserved: int) -> tuple[list[Part], int]:
     """The parts that there is room for, the most important first, and the columns left over.
 
-    Each comes with its rank. The sparkline has one too, and keeps its least room free.
+    reserved: columns that the sparkline needs, which has a rank too.
     """
     kept: set[int] = set()
     left = room
-    for rank, index in sorted((rank, index) for index, (rank, _) in enumerate(parts)):
-        needed = _columns(parts[index][1]) + (len(_GAP) if kept else 0)
-        reserved = _LEAST_BARS + len(_GAP) if rank > _SPARKLINE else 0
-        if needed + reserved <= left:
-            kept.add(index)
+    for part in sorted(parts, key=lambda part: part.rank):
+        needed = part.columns + (len(part.gap) if kept else 0)
+        if needed + (reserved if part.rank > _SPARKLINE else 0) <= left:
+            kept.add(part.rank)
             left -= needed
-    return [part for index, (_, part) in enumerate(parts) if index in kept], left
+    return [part for part in parts if part.rank in kept], left
 
 
 _SPARKLINE = 3
 """Its rank: what comes before it may take its room."""
 
 
-def _parts(reading: Reading) -> list[tuple[int, Part]]:
-    """What there is to say, in the line's order, each with its rank."""
-    spread, ttft = reading.spread, short(reading.ttft_seconds * 1000).strip()
-    parts: list[tuple[int, Part]] = [(7, _labelled("TTFT", ttft, "ms"))]
-    if spread is not None:
-        last = Piece(short(spread.last * 1000), INKS[reading.pace])
-        parts += [
-            (0, (last, Piece(" ms", _DIM))),
-            (2, _labelled("p50", short(spread.p50 * 1000))),
-            (5, _labelled("p95", short(spread.p95 * 1000))),
-            (6, _labelled("max", short(spread.max * 1000))),
-        ]
+def _parts(reading: Reading) -> list[Part]:
+    """What there is to say, in the line's order."""
+    ttft = _milliseconds(reading.ttft_seconds).strip()
+    parts = [Part(rank=6, pieces=_labelled("TTFT", ttft, "ms"))]
+    if reading.spread is not None:
+        parts += _spread(reading.spread, reading.pace)
     if reading.tokens_per_second is not None:
-        parts.append((1, _labelled("", short(reading.tokens_per_second), "tok/s")))
+        parts.append(Part(rank=1, pieces=_labelled("", short(reading.tokens_per_second), "tok/s")))
     if reading.drafted:
-        parts.append((8, _labelled("drafted", f"{reading.drafted}/{reading.tokens}")))
+        drafted = f"{reading.drafted}/{reading.tokens}"
+        parts.append(Part(rank=8, pieces=_labelled("drafted", drafted)))
     if reading.stalls:
         word = "stall" if reading.stalls == 1 else "stalls"
-        parts.append((4, (Piece(f"{reading.stalls} {word}", INKS[Pace.STALLED]),)))
+        parts.append(Part(rank=4, pieces=[Piece(f"{reading.stalls} {word}", INKS[Pace.STALLED])]))
     return parts
 
 
-def _labelled(label: str, value: str, unit: str = "") -> Part:
+def _spread(spread: Spread, pace: Pace) -> list[Part]:
+    p50, p95, most = (
+        _labelled(label, _milliseconds(value).strip().ljust(4))
+        for label, value in (("p50", spread.p50), ("p95", spread.p95), ("max", spread.max))
+    )
+    return [
+        Part(rank=0, pieces=[Piece(_milliseconds(spread.last), INKS[pace]), Piece(" ms", _DIM)]),
+        Part(rank=2, pieces=p50),
+        Part(rank=5, pieces=p95, gap=" "),
+        Part(rank=7, pieces=most, gap=" "),
+    ]
+
+
+def _labelled(label: str, value: str, unit: str = "") -> Sequence[Piece]:
     before, after = label and label + " ", unit and " " + unit
     return [one for one in (Piece(before, _DIM), Piece(value), Piece(after, _DIM)) if one.text]
 
@@ -108,7 +131,8 @@ def _sparkline(reading: Reading, bars: int, look: Look) -> Part:
     spread = reading.spread
     top = max(2 * spread.p50, spread.p95) if spread is not None else 0.0
     recent = reading.recent[-bars:]
-    return [Piece(_bar(gap, pace, top, look), INKS[pace]) for gap, pace in recent]
+    pieces = [Piece(_bar(gap, pace, top, look), INKS[pace]) for gap, pace in recent]
+    return Part(rank=_SPARKLINE, pieces=pieces)
 
 
 def _bar(gap: float, pace: Pace, top: float, look: Look) -> str:
@@ -129,15 +153,15 @@ def short(value: float) -> str:
     return f"{value:.{digits}f}".rjust(4)
 
 
-def _columns(part: Part) -> int:
-    return sum(len(piece.text) for piece in part)
+def _milliseconds(seconds: float) -> str:
+    return short(seconds * 1000)
 
 
-def _painted(part: Part, look: Look) -> str:
-    return "".join(_runs(part)) if look.color else "".join(piece.text for piece in part)
+def _painted(pieces: Sequence[Piece], look: Look) -> str:
+    return "".join(_runs(pieces)) if look.color else "".join(piece.text for piece in pieces)
 
 
-def _runs(part: Part) -> Iterator[str]:
-    for ink, pieces in groupby(part, lambda piece: piece.ink):
-        text = "".join(piece.text for piece in pieces)
+def _runs(pieces: Sequence[Piece]) -> Iterator[str]:
+    for ink, group in groupby(pieces, lambda piece: piece.ink):
+        text = "".join(piece.text for piece in group)
         yield f"\x1b[{ink}m{text}\x1b[0m" if ink else text

@@ -20,6 +20,8 @@ _ROOM_BELOW = "\x1bD\x1b[A"
 _SAVE, _RESTORE = "\x1b7", "\x1b8"
 _ERASE = f"{_SAVE}\x1b[0m\x1b[J{_RESTORE}"
 """All behind and below the cursor. Without colours: terminals erase with the one that is set."""
+_ERASE_ROWS = f"{_SAVE}\x1b[B\r\x1b[0m\x1b[J{_RESTORE}"
+"""All below the cursor's row, which must not be the last one."""
 _LEAST_COLUMNS, _LEAST_ROWS = 8, 2
 _OTHERWISE = os.terminal_size((80, 24))
 """For a terminal that does not know its own size."""
@@ -32,18 +34,20 @@ class LineBelow:
         """text: the line for so many columns, its colour codes reset at its end."""
         self._stdout = stdout
         self._text = text
-        self._cursor = CursorColumn(self._size().columns)
+        size = self._size()
+        self._cursor = CursorColumn(size.columns)
+        self._rows = size.lines
         self._is_drawn = False
         self._drawn_at = self._returned_at = float("-inf")
         stdout.below = self
 
     def make_way(self, text: str) -> str:
         """What to write for this text, so that it does not run into the line."""
-        stays = self._cursor.advance(text)
-        if stays or not self._is_drawn:
-            return text
-        self._is_drawn = False
-        return _ERASE + text
+        codes = self._resized() if self._is_drawn else ""
+        if not self._cursor.advance(text) and self._is_drawn:
+            self._is_drawn = False
+            codes = _ERASE
+        return codes + text
 
     def refresh(self, now: float) -> None:
         """Draw the line again, if that is due. now: seconds of any clock, the same every time.
@@ -52,28 +56,37 @@ class LineBelow:
         """
         if now < (self._drawn_at if self._is_drawn else self._returned_at) + PERIOD:
             return
-        size = self._size()
-        if size.columns != self._cursor.width:
-            self._cursor.resize(size.columns)
-            self._erase()
-        if not self._cursor.is_inside or size.columns < _LEAST_COLUMNS or size.lines < _LEAST_ROWS:
-            return
-        if not self._is_drawn:
-            self._returned_at = now
-        self._drawn_at, self._is_drawn = now, True
-        line = self._text(size.columns - 1)
-        self._stdout.beside(f"{_ROOM_BELOW}{_SAVE}\x1b[B\r\x1b[0m{line}\x1b[K{_RESTORE}")
+        codes, width = self._resized(), self._cursor.width
+        has_room = width >= _LEAST_COLUMNS and self._rows >= _LEAST_ROWS
+        line = self._text(width - 1) if has_room and self._cursor.is_inside else ""
+        if line:
+            codes += f"{_ROOM_BELOW}{_SAVE}\x1b[B\r\x1b[0m{line}\x1b[K{_RESTORE}"
+            self._returned_at = self._returned_at if self._is_drawn else now
+            self._drawn_at, self._is_drawn = now, True
+        if codes:
+            self._stdout.beside(codes)
 
     def close(self) -> None:
         """Take it away for good."""
-        self._erase()
+        codes = self._resized() or (_ERASE if self._is_drawn else "")
+        self._is_drawn = False
+        if codes:
+            self._stdout.beside(codes)
         if self._stdout.below is self:
             self._stdout.below = None
 
-    def _erase(self) -> None:
-        if self._is_drawn:
-            self._is_drawn = False
-            self._stdout.beside(_ERASE)
+    def _resized(self) -> str:
+        """Take in how large the window is. If that is new, what takes the line away."""
+        size = self._size()
+        if size == (self._cursor.width, self._rows):
+            return ""
+        # In a narrower window the cursor may stand on the last character, which must stay. In a
+        # lower one there may be no row below it.
+        codes = _ERASE if size.lines < self._rows else _ERASE_ROWS
+        self._cursor.resize(size.columns)
+        self._rows = size.lines
+        was_drawn, self._is_drawn = self._is_drawn, False
+        return codes if was_drawn else ""
 
     def _size(self) -> os.terminal_size:
         try:
