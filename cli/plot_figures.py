@@ -5,11 +5,10 @@ Lines of text, no wider than they were asked to be.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 from nextok.cli.console import one_line
 from nextok.cli.terminal_plot import styled
@@ -39,10 +38,16 @@ def plain(text: str, signs: Signs) -> str:
 
 
 def wrapped(text: str, width: int, signs: Signs) -> list[str]:
-    """Folded between its parts, not inside one unless it has to be."""
-    parts = [part.replace(" ", "\xa0") for part in text.split(f" {signs.dot} ")]
-    lines = textwrap.wrap(f"\xa0{signs.dot} ".join(parts), width)
-    return [line.replace("\xa0", " ") for line in lines]
+    """Folded between its parts; inside one, or inside a word, only where it must be."""
+    *parts, last = text.split(f" {signs.dot} ")
+    lines = [""]
+    for part in (*(f"{part} {signs.dot}" for part in parts), last):
+        for piece in [part] if cell_len(part) <= width else part.split(" "):
+            if cell_len(f"{lines[-1]} {piece}") <= width:
+                lines[-1] += f" {piece}" if lines[-1] else piece
+            else:
+                lines += chop_cells(piece, width)
+    return [line for line in lines if line]
 
 
 def sentence(one: Series, signs: Signs) -> str:

@@ -107,7 +107,7 @@ def gap_axis(series: Sequence[Series]) -> Axis:
 
 def gap_label(axis: Axis) -> str:
     """Its title, with the unit."""
-    return f"gap since the token before (ms{', logarithmic' if axis.log else ''})"
+    return f"gap between tokens (ms{', log scale' if axis.log else ''})"
 
 
 def token_axis(series: Sequence[Series]) -> Axis:

@@ -74,4 +74,6 @@ def _count(number: int | None, unit: str, before: str = "") -> str | None:
 
 
 def _value(name: str, value: float | None) -> str | None:
-    return None if value is None else f"{name} {value}"
+    if value is None:
+        return None
+    return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
