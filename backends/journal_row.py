@@ -42,7 +42,7 @@ class Row:
     ttft_seconds: float | None = None
     prefill_seconds: float | None = None
     decode_seconds: float | None = None
-    """From the first token to the last."""
+    """The engine's time from the first token to the last: the sum of all gaps."""
     total_seconds: float | None = None
     """Without the load."""
     itl_p50_seconds: float | None = None

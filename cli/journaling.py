@@ -7,7 +7,7 @@ answer does, so that a generation of which nobody could tell the end has a row, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nextok.generation.errors import ContextError, EngineError, NextokError, OutputError
@@ -59,7 +59,6 @@ class Notes:
         self._facts: RunFacts | None = None
         self._finish: Finish | None = None
         self._watch = Stopwatch(begun.at)
-        self._read_since = begun.at
         self._cached_tokens = 0
         self._completion_tokens = 0
         self._said: list[Span] = []
@@ -78,7 +77,8 @@ class Notes:
             self._completion_tokens += 1
             self._watch.token(event.at, event.gap)
         elif isinstance(event, Prefill):
-            self._prefill(event)
+            self._cached_tokens = event.cached
+            self._watch.prefill(self._clock(), done=event.done == event.total)
         elif isinstance(event, Finish):
             self._finish = event
 
@@ -87,12 +87,6 @@ class Notes:
 
     def fail(self, message: str, code: int) -> None:
         """Whoever knows why says it at the end."""
-
-    def _prefill(self, event: Prefill) -> None:
-        now = self._clock()
-        if event.done == event.cached:
-            self._cached_tokens, self._read_since = event.cached, now
-        self._watch.prefill_seconds = now - self._read_since
 
     # -- at the end
 
@@ -129,31 +123,19 @@ class Notes:
         from nextok.backends.journal import Row
         from nextok.cli.version import version
 
-        facts, timings, latency = self._facts, ended.timings, ended.timings.latency
-        return Row(
+        row = Row(
             ended_at=self._now(),
             command=self._begun.command,
             model=self._begun.model,
             quantization=self._quantization(),
-            threads=facts and facts.threads,
-            prompt_tokens=facts and ended.prompt_tokens,
-            cached_tokens=facts and ended.cached_tokens,
             completion_tokens=ended.completion_tokens,
             finish=ended.reason.value,
             stop=ended.stop,
             load_seconds=self._load_seconds(),
-            ttft_seconds=timings.ttft_seconds,
-            prefill_seconds=facts and timings.prefill_seconds,
-            decode_seconds=latency and latency.mean * (ended.completion_tokens - 1),
-            total_seconds=facts and timings.total_seconds,
-            itl_p50_seconds=latency and latency.p50,
-            itl_p95_seconds=latency and latency.p95,
-            itl_p99_seconds=latency and latency.p99,
-            itl_max_seconds=latency and latency.max,
-            seed=facts and facts.sampling.seed,
             version=version(),
             text=self._text(),
         )
+        return row if self._facts is None else _with_figures(row, self._facts, ended)
 
     def _load_seconds(self) -> float | None:
         if not self._loads:
@@ -174,6 +156,31 @@ class Notes:
             answer=said[SpanKind.ANSWER],
             reasoning=said[SpanKind.REASONING],
         )
+
+
+def _with_figures(row: Row, facts: RunFacts, ended: Finish) -> Row:
+    """With all there is once the model had its prompt."""
+    timings, latency = ended.timings, ended.timings.latency
+    row = replace(
+        row,
+        threads=facts.threads,
+        prompt_tokens=ended.prompt_tokens,
+        cached_tokens=ended.cached_tokens,
+        ttft_seconds=timings.ttft_seconds,
+        prefill_seconds=timings.prefill_seconds,
+        total_seconds=timings.total_seconds,
+        seed=facts.sampling.seed,
+    )
+    if latency is None:
+        return row
+    return replace(
+        row,
+        decode_seconds=latency.mean * (ended.completion_tokens - 1),
+        itl_p50_seconds=latency.p50,
+        itl_p95_seconds=latency.p95,
+        itl_p99_seconds=latency.p99,
+        itl_max_seconds=latency.max,
+    )
 
 
 def reason_of(error: NextokError) -> FinishReason | None:

@@ -1,0 +1,66 @@
+"""The row that a single answer leaves in the journal, from a command line to its end.
+
+Light: what takes notes is imported when there is a model to speak, what writes when it is over.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nextok.backends.weights import Weights
+    from nextok.cli.answer import Answer
+    from nextok.cli.invocation import Invocation
+    from nextok.cli.journaling import Notes
+    from nextok.generation.errors import NextokError
+    from nextok.generation.finish import FinishReason
+
+
+class Remembrance:
+    """Nothing is remembered of a run that ends before its model is found."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self.asked = ""
+        """What the user said."""
+        self.weights: Weights | None = None
+        """Once they are loaded."""
+        self._command = invocation.command
+        self._settings = invocation.resolved.journal
+        self._model: tuple[str, float] | None = None
+        """What it is called, and when its load began."""
+
+    def found(self, path: Path | None) -> None:
+        """This is the model's file, or it is the toy; it is about to be loaded."""
+        self._model = ("toy" if path is None else path.stem, time.monotonic())
+
+    def listeners(self) -> list[Answer]:
+        """What must hear all events, before anybody who may lose a reader."""
+        return [self._notes] if self._model and self._settings.remembers else []
+
+    def write(self, reason: FinishReason | None) -> None:
+        """The answer is out. reason: why it ended, if not by itself. Never raises."""
+        if self._model and self._settings.remembers:
+            self._notes.write(reason)
+
+    def write_failure(self, error: NextokError) -> None:
+        """There is no answer, or no more of it."""
+        from nextok.cli.journaling import reason_of
+
+        self.write(reason_of(error))
+
+    @cached_property
+    def _notes(self) -> Notes:
+        from nextok.cli.journaling import Begun, Notes
+
+        model, at = self._model or ("", 0.0)
+        return Notes(
+            Begun(command=self._command, model=model, at=at, asked=self.asked),
+            self._settings,
+            clock=time.monotonic,
+            now=time.time,
+            quantization=lambda: self.weights.quantization if self.weights else None,
+        )
