@@ -14,6 +14,7 @@ from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import Loader
 from nextok.cli.prompting import read_prompt
+from nextok.cli.remembrance import Remembrance
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
 from nextok.cli.trace import opened_trace
@@ -63,6 +64,7 @@ class _Generation:
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
         self._trace = opened_trace(invocation)
         self._kept: KeptAnswer | None = None
+        self._remembrance = Remembrance(invocation)
         self._watcher = Watcher(
             self._abort,
             deadlines(invocation.resolved.stops),
@@ -82,6 +84,7 @@ class _Generation:
             self._fail(*self._cut_short())
         except NextokError as error:
             self._fail(str(error), code_of(error))
+            self._remembrance.write_failure(error)
             raise
         finally:
             self._status.clear()
@@ -91,7 +94,7 @@ class _Generation:
     def _answer(self) -> None:
         resolved = self._invocation.resolved
         prompt = read_prompt(resolved.prompt, self._console)
-        self._kept = self._kept_answer(prompt)
+        self._kept, self._remembrance.asked = self._kept_answer(prompt), prompt.asked
         if self._kept is not None:
             resolved = self._kept.resolved
         loaded = Loader(
@@ -101,7 +104,9 @@ class _Generation:
             status=self._status,
             clock=time.monotonic,
             around_fetching=self._watcher.excused,
+            found=self._remembrance.found,
         ).load()
+        self._remembrance.weights = loaded.weights
         from nextok.cli.oneshot import OneShot
 
         one = OneShot(
@@ -129,6 +134,8 @@ class _Generation:
                 self._kept.end(outcome, self._delivery.facts.model)
             if reason is not FinishReason.DISCONNECTED:
                 self._say_how_it_ended(outcome)
+        self._remembrance.write(reason)
+        if outcome is not None:
             if outcome.finish.error is not None:
                 raise outcome.finish.error
             reason = reason or outcome.finish.reason
@@ -164,6 +171,7 @@ class _Generation:
         self._status.close()
         if reason is not FinishReason.DISCONNECTED and self._stdout.takes_a_line():
             self._fail(*self._cut_short())
+        self._remembrance.write(reason)
 
     def _first_byte(self) -> float:
         """Seconds from process start; of a JSON object, until it is about to be written."""
@@ -174,7 +182,8 @@ class _Generation:
     def _delivery(self) -> Delivery:
         from nextok.cli.delivery import Delivery
 
-        return Delivery(self._answers(), self._first_byte)
+        answers = [*self._remembrance.listeners(), *self._answers()]
+        return Delivery(answers, self._first_byte)
 
     def _latency(self) -> Latency | None:
         """What is shown of each token's time."""

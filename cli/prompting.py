@@ -48,6 +48,11 @@ class Prompt:
     template: str | None = None
     """Source of the template that overrides the model's own."""
 
+    @property
+    def asked(self) -> str:
+        """The last thing the user said."""
+        return self.messages[-1].content if self.messages else self.text
+
     def tokens(
         self, weights: Weights, console: Console, *, limit: int | None = None
     ) -> PromptTokens:
