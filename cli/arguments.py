@@ -126,7 +126,6 @@ class _Parser:
         else:
             self._values[flag.key] = value
 
-
     def _next_value(self, typed: _Typed, rest: Iterator[str]) -> str:
         value = next(rest, None)
         expected = typed.flag.kind.expected
