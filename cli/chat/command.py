@@ -13,6 +13,7 @@ from nextok.backends.kv_store import KvStore
 from nextok.cli.chat.keeping import Keeping
 from nextok.cli.chat.reply import Stage
 from nextok.cli.chat.session import Session
+from nextok.cli.chat.turn_notes import TurnNotes
 from nextok.cli.console import is_terminal
 from nextok.cli.invocation import Invocation
 from nextok.cli.prompt import decode, joined, unescape, written
@@ -23,6 +24,7 @@ from nextok.cli.watcher import Keyboard
 from nextok.generation.abort import Abort
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import UsageError
+from nextok.generation.finish import FinishReason
 
 
 def chat(invocation: Invocation) -> int:
@@ -72,6 +74,12 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
     """A new chat, or the one that the flags name, taken up. Raises UsageError."""
     conversation, keeping = taken_up(invocation)
     status = Status(invocation.console, time.monotonic)
+    notes = TurnNotes(invocation.resolved.journal, time.monotonic)
+
+    def last_words(reason: FinishReason) -> None:
+        status.close()
+        notes.cut(reason)
+
     prompt = invocation.resolved.prompt
     if prompt.system is not None:
         conversation.set_system(written(prompt.system, "--system", prompt))
@@ -86,8 +94,9 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
             abort=Abort(),
             clock=time.monotonic,
             keyboard=keyboard,
-            last_words=lambda reason: status.close(),
+            last_words=last_words,
         ),
+        notes=notes,
     )
 
 

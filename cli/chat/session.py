@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nextok.backends.kv_store import KvStore
     from nextok.cli.answer import Answer
     from nextok.cli.chat.keeping import Keeping
+    from nextok.cli.chat.turn_notes import TurnNotes
     from nextok.cli.console import Console
     from nextok.cli.report import Outcome
     from nextok.cli.resolution import Resolved
@@ -56,6 +57,7 @@ class Session:
         console: Console,
         status: Status,
         stage: Stage,
+        notes: TurnNotes,
     ) -> None:
         self.conversation = conversation
         self.keeping = keeping
@@ -69,6 +71,7 @@ class Session:
         """The last reply's id and tokens, to go on from."""
         self._is_ahead = False
         """Whether the cache holds more of this chat than the state that is kept."""
+        self._notes = notes
         self._store = store
         self._console = console
         self._loading = Loading(stage, console, status)
@@ -216,9 +219,18 @@ class Session:
         return Turn(outcome=spoken.outcome, kept=kept, signal_number=spoken.signal_number)
 
     def _speak(self, answers: Sequence[Answer], begun: Begun | None = None) -> Spoken:
-        engine, resolved = self.engine, self.resolved
+        engine = self.engine
         if engine is None:
             raise EngineError("there is no model: /model NAME loads one")
+        asked = [one.content for one in self.conversation.entries() if one.role == "user"]
+        return self._notes.over(
+            engine,
+            asked[-1] if asked else "",
+            lambda listeners: self._spoken(engine, [*listeners, *answers], begun),
+        )
+
+    def _spoken(self, engine: Engine, answers: Sequence[Answer], begun: Begun | None) -> Spoken:
+        resolved = self.resolved
         self._is_ahead = True
         self.conversation.set_model(engine.reference)
         self.stage.abort.rearm()
