@@ -117,10 +117,9 @@ def _endings(found: Statistics) -> Iterator[Row]:
     yield "aborted", f"{found.aborted} ({percent(found.aborted, found.generations)}; {which})"
     saved = found.saved
     if saved.aborted:
-        value = (
-            f"{saved.seconds:.1f} s of compute, an estimate; {saved.low:.1f} to {saved.high:.1f}"
-        )
-        yield "saved by aborting", f"{value} s by quartiles; {saved.aborted} aborted generations"
+        between = f"quartiles {saved.low:.1f} to {saved.high:.1f} s"
+        how = f"an estimate for {saved.aborted} of them, {between}"
+        yield "saved by aborting", f"{saved.seconds:.1f} s ({how})"
 
 
 def _sizes(lengths: Lengths) -> Iterator[Row]:
