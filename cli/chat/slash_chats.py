@@ -41,7 +41,11 @@ def rename(desk: Desk, rest: str) -> None:
 def load(desk: Desk, rest: str) -> None:
     if not rest:
         raise UsageError("/load takes the name of a chat: /chats lists them")
-    desk.open_chat(desk.folder.find(rest))
+    name = desk.folder.find(rest)
+    if name == desk.session.keeping.name:
+        desk.show_past(name)
+        return
+    desk.open_chat(name)
 
 
 def new(desk: Desk, rest: str) -> None:

@@ -17,7 +17,7 @@ import termios
 import time
 import traceback
 import tty
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -495,13 +495,19 @@ class Talk(Terminal):
 @pytest.fixture
 def talk(known_models: Path) -> Iterator[Callable[..., Talk]]:
     """`talk(model, *options, **as for terminal)`: see `Talk`. It waits for the prompt, unless it is
-    told not to: `ready=False`."""
+    told not to: `ready=False`. under: the words of a command that runs it."""
     started: list[Talk] = []
     seen, ours = (folder / "checked-models.json" for folder in (known_models / "nextok", _state()))
     _copy(seen, ours)
 
-    def start(model: Path, *options: str | Path, ready: bool = True, **others: Any) -> Talk:
-        argv = (NEXTOK, "chat", "-t", "1", "-m", model, *options)
+    def start(
+        model: Path,
+        *options: str | Path,
+        ready: bool = True,
+        under: Sequence[str] = (),
+        **others: Any,
+    ) -> Talk:
+        argv = (*under, NEXTOK, "chat", "-t", "1", "-m", model, *options)
         started.append(Talk(*argv, **{"rows": 50, **others}))
         if ready:
             started[-1].wait_for_prompt()
