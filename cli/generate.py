@@ -13,6 +13,7 @@ from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import Loader
+from nextok.cli.privacy import keeps_chats
 from nextok.cli.prompting import read_prompt
 from nextok.cli.remembrance import Remembrance
 from nextok.cli.status import Status
@@ -106,7 +107,7 @@ class _Generation:
             around_fetching=self._watcher.excused,
             found=self._remembrance.found,
         ).load()
-        self._remembrance.weights = loaded.weights
+        self._remembrance.loaded(loaded)
         from nextok.cli.oneshot import OneShot
 
         one = OneShot(
@@ -120,8 +121,10 @@ class _Generation:
         one.run(self._kept or prompt)
 
     def _kept_answer(self, prompt: Prompt) -> KeptAnswer | None:
-        chat = self._invocation.resolved.chat
-        if not (chat.save or chat.continue_last or chat.resume):
+        resolved = self._invocation.resolved
+        chat = resolved.chat
+        asked = chat.save or chat.continue_last or chat.resume
+        if not (asked and keeps_chats(resolved)):
             return None
         from nextok.cli.kept import kept_answer
 

@@ -16,6 +16,7 @@ from nextok.cli.chat.session import Session
 from nextok.cli.chat.turn_notes import TurnNotes
 from nextok.cli.console import is_terminal
 from nextok.cli.invocation import Invocation
+from nextok.cli.privacy import keeps_chats
 from nextok.cli.prompt import decode, joined, unescape, written
 from nextok.cli.settings import PromptSettings
 from nextok.cli.status import Status
@@ -74,7 +75,7 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
     """A new chat, or the one that the flags name, taken up. Raises UsageError."""
     conversation, keeping = taken_up(invocation)
     status = Status(invocation.console, time.monotonic)
-    notes = TurnNotes(invocation.resolved.journal, time.monotonic)
+    notes = TurnNotes(time.monotonic)
 
     def last_words(reason: FinishReason) -> None:
         status.close()
@@ -102,8 +103,9 @@ def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:
 
 def taken_up(invocation: Invocation) -> tuple[Conversation, Keeping]:
     """The conversation that the flags name, or a new one, and where it is kept."""
+    resolved = invocation.resolved
     keeping = Keeping(chat_folder(), invocation.console, datetime.now)
-    keeping.wanted = invocation.resolved.chat.save is not False
+    keeping.wanted = keeps_chats(resolved) and resolved.chat.save is not False
     conversation = Conversation(keeping.record)
     name = chosen(invocation)
     if name is not None:

@@ -19,6 +19,8 @@ _MOST = 20
 def save(desk: Desk, rest: str) -> None:
     """Every chat is kept as it goes; this gives it a name, or keeps one that was not to be."""
     keeping = desk.session.keeping
+    if desk.session.resolved.journal.private:
+        raise UsageError("this chat is private: nothing of it is kept")
     if not keeping.wanted or keeping.name is None:
         keeping.begin(desk.session.conversation, rest or None)
     elif rest:
