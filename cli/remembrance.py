@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.invocation import Invocation
     from nextok.cli.journaling import Notes
+    from nextok.cli.loaded import Loaded
     from nextok.generation.errors import NextokError
     from nextok.generation.finish import FinishReason
 
@@ -26,16 +27,19 @@ class Remembrance:
     def __init__(self, invocation: Invocation) -> None:
         self.asked = ""
         """What the user said."""
-        self.weights: Weights | None = None
-        """Once they are loaded."""
         self._command = invocation.command
         self._settings = invocation.resolved.journal
+        self._weights: Weights | None = None
         self._model: tuple[str, float] | None = None
         """What it is called, and when its load began."""
 
     def found(self, path: Path | None) -> None:
         """This is the model's file, or it is the toy; it is about to be loaded."""
         self._model = ("toy" if path is None else path.stem, time.monotonic())
+
+    def loaded(self, loaded: Loaded) -> None:
+        """These are the weights, and the settings that hold for them."""
+        self._weights, self._settings = loaded.weights, loaded.resolved.journal
 
     def listeners(self) -> list[Answer]:
         """What must hear all events, before anybody who may lose a reader."""
@@ -62,5 +66,5 @@ class Remembrance:
             self._settings,
             clock=time.monotonic,
             now=time.time,
-            quantization=lambda: self.weights.quantization if self.weights else None,
+            quantization=lambda: self._weights.quantization if self._weights else None,
         )

@@ -12,7 +12,6 @@ from nextok.generation.errors import NextokError
 if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.chat.engine import Engine
-    from nextok.cli.settings import JournalSettings
     from nextok.generation.finish import FinishReason
 
 Made = TypeVar("Made")
@@ -21,8 +20,7 @@ Made = TypeVar("Made")
 class TurnNotes:
     """Takes notes of one turn after another."""
 
-    def __init__(self, settings: JournalSettings, clock: Callable[[], float]) -> None:
-        self._settings = settings
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._notes: Notes | None = None
         self._engine: Engine | None = None
@@ -33,7 +31,7 @@ class TurnNotes:
 
         make: given what must hear all events, before anybody who may lose a reader.
         """
-        if not self._settings.remembers:
+        if not engine.loaded.resolved.journal.remembers:
             return make(())
         notes = self._begun(engine, asked)
         try:
@@ -54,7 +52,7 @@ class TurnNotes:
         begun = Begun(command="chat", model=engine.weights.name, at=self._clock(), asked=asked)
         self._notes = Notes(
             begun,
-            self._settings,
+            engine.loaded.resolved.journal,
             clock=self._clock,
             now=time.time,
             quantization=lambda: engine.weights.quantization,
