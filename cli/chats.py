@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -47,7 +48,7 @@ def chats(invocation: Invocation) -> int:
     if asked.export is not None:
         return _export(folder, folder.find(asked.export), invocation)
     if asked.delete is not None:
-        return _delete(folder, folder.find(asked.delete), invocation)
+        return _delete(folder, asked.delete, invocation)
     if invocation.words:
         return _search(folder, invocation)
     return _list(folder, invocation)
@@ -92,8 +93,13 @@ def _export(folder: ChatFolder, name: str, invocation: Invocation) -> int:
     return ANSWERED
 
 
-def _delete(folder: ChatFolder, name: str, invocation: Invocation) -> int:
-    if not consents(f"Delete {name}?", invocation, command=f"nextok chats --delete {name} --yes"):
+def _delete(folder: ChatFolder, asked: str, invocation: Invocation) -> int:
+    """By a part of its name only if somebody agrees to what is found."""
+    name = folder.find(asked)
+    command = f"nextok chats --delete {shlex.quote(name)} --yes"
+    if invocation.resolved.hub.yes and name != asked:
+        raise UsageError(f"with --yes a chat is named whole: {command}")
+    if not consents(f"Delete {name}?", invocation, command=command):
         return FAILED
     folder.delete(name)
     kv_store(0).remove(state_key(name))

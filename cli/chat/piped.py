@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer
 from nextok.cli.chat.command import make_session
 from nextok.cli.chat.keeping import model_of
+from nextok.cli.chat.piped_lines import piped_messages
 from nextok.cli.chat.session import Session, Turn
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, FAILED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
-from nextok.cli.prompt import decode, unescape
 from nextok.cli.report import two_lines
-from nextok.cli.stdin import read_all, read_lines
 from nextok.cli.stdout import Stdout
 from nextok.cli.think_mode import think_mode
 from nextok.cli.trace import opened_trace
@@ -126,12 +126,13 @@ class _Piped:
     def __init__(self, invocation: Invocation, session: Session, written: _Output) -> None:
         self._invocation = invocation
         self._session = session
+        self._prompt = invocation.resolved.prompt
         self._written = written
         self._code = ANSWERED
 
     def run(self, first: str) -> int:
         """Without a message nothing is loaded."""
-        for message in self._messages(first):
+        for message in chain(filter(str.strip, [first]), piped_messages(self._prompt)):
             try:
                 self._answer(message)
             except ContextError as error:  # this message is refused; the next one may fit
@@ -142,15 +143,6 @@ class _Piped:
                 break
             self._written.turn += 1
         return self._code
-
-    def _messages(self, first: str) -> Iterator[str]:
-        settings = self._invocation.resolved.prompt
-        if first.strip():
-            yield first
-        for line in _lines(settings.encoding):
-            text = line.removesuffix("\n").removesuffix("\r")
-            if text.strip():
-                yield unescape(text) if settings.escape else text
 
     def _answer(self, message: str) -> None:
         self._load()
@@ -190,15 +182,3 @@ class _Piped:
         if self._invocation.resolved.output.stats and last is not None:
             for line in two_lines(last.facts, last.outcome):
                 self._invocation.console.plain(line)
-
-
-def _lines(encoding: str) -> Iterator[str]:
-    """Of standard input, each as soon as it is there, if its end can be seen in its bytes."""
-    name = "standard input"
-    if "\n".encode(encoding) != b"\n":  # UTF-16 and its kind
-        yield from decode(read_all(), name, encoding).split("\n")
-        return
-    offset = 0
-    for number, line in enumerate(read_lines(), start=1):
-        yield decode(line, name, encoding, offset=offset, line=number)
-        offset += len(line)

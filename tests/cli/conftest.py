@@ -144,7 +144,7 @@ def state_folder(known_models: Path) -> Iterator[Path]:
     folder = Path(os.environ["XDG_STATE_HOME"]) / "nextok"
     ours, theirs = folder / "checked-models.json", known_models / "nextok" / "checked-models.json"
     if theirs.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(theirs, ours)
     yield folder
     if ours.exists():
