@@ -90,10 +90,8 @@ class AdaptiveThreads:
         return self._context
 
     def _passed(self, rows: int, seconds: float) -> None:
-        policy = self._policy
-        policy.passed(rows, seconds)
-        if policy.threads != self._threads:
-            self._set(policy.threads)
+        self._policy.passed(rows, seconds)
+        self._set(self._policy.threads)
 
     def _set(self, threads: int) -> None:
         if threads != self._threads:

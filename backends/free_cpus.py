@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 _STAT = Path("/proc/stat")
 _TICK = 0.01
@@ -21,12 +21,8 @@ _NICE, _IDLE, _IOWAIT = 1, 3, 4
 """Columns of a CPU's line: proc_stat(5)."""
 
 
-class _Sample(NamedTuple):
-    at: float
-    idle: float
-    """Seconds that the CPUs, all together, had for whoever wants them."""
-    own: float
-    """Seconds of CPU time that this process and its children had."""
+_Sample: TypeAlias = tuple[float, float, float]
+"""When it was taken, the seconds that the CPUs had for whoever wants them, and ours."""
 
 
 def own_seconds() -> float:
@@ -60,13 +56,13 @@ class FreeCpus:
         None: this is the first look, the last one was a moment ago, or the system does not say.
         """
         before = self._last
-        if before is not None and self._clock() - before.at < _SHORTEST:
+        if before is not None and self._clock() - before[0] < _SHORTEST:
             return None
         now = self._last = self._sample()
         if before is None or now is None:
             return None
-        free = (now.idle - before.idle + now.own - before.own) / (now.at - before.at)
-        return min(max(free, 0.0), float(len(self._allowed)))
+        seconds, idle, own = (later - earlier for earlier, later in zip(before, now, strict=True))
+        return min(max((idle + own) / seconds, 0.0), float(len(self._allowed)))
 
     def _sample(self) -> _Sample | None:
         try:
@@ -74,7 +70,7 @@ class FreeCpus:
             idle = idle_seconds(text, self._allowed, outranking=outranking)
         except (OSError, ValueError, IndexError):
             return None
-        return None if idle is None else _Sample(self._clock(), idle, self._own())
+        return None if idle is None else (self._clock(), idle, self._own())
 
 
 def idle_seconds(stat: str, names: Collection[str], *, outranking: bool = True) -> float | None:

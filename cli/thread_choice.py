@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nextok.backends.adaptive_threads import AdaptiveThreads
-from nextok.generation.thread_policy import ThreadPolicy
-
 if TYPE_CHECKING:
+    from nextok.backends.adaptive_threads import AdaptiveThreads
     from nextok.backends.weights import Context
     from nextok.cli.loaded import Loaded
     from nextok.cli.resolution import Resolved
@@ -31,4 +29,8 @@ def adaptive(context: Context, loaded: Loaded) -> AdaptiveThreads | None:
     offloads = loaded.weights.can_offload and loaded.engine.gpu_layers != 0
     if loaded.threads == 1 or offloads:
         return None
+    # Runs whose count is frozen, and those with one CPU, do not wait for this.
+    from nextok.backends.adaptive_threads import AdaptiveThreads
+    from nextok.generation.thread_policy import ThreadPolicy
+
     return AdaptiveThreads(context, ThreadPolicy(loaded.threads, loaded.cpus.look))
