@@ -45,6 +45,20 @@ class Token:
     drafted: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Speculation:
+    """What guessing ahead came to."""
+
+    drafted: int
+    """Guesses that were verified."""
+    accepted: int
+    """Those of them that came true."""
+    steps: int
+    """Passes that verified any."""
+    gain: float | None
+    """How many times as fast as one token a step it was; None where that cannot be told."""
+
+
 @dataclass(frozen=True)
 class Threads:
     """From token `index` on, `threads` compute, until there is another such event."""
@@ -65,6 +79,8 @@ class Finish:
     cached_tokens: int
     completion_tokens: int
     timings: Timings
+    speculation: Speculation | None = None
+    """None when nothing was to be guessed."""
 
 
 Event: TypeAlias = Prefill | Token | Threads | Finish

@@ -1,0 +1,181 @@
+"""How far it pays to guess ahead.
+
+Promises that guessing never costs more than it has gained before and one percent of all steps:
+where it loses it stops, and tries again from time to time. Goes by how often guesses come true
+and by what passes cost. Pure: it reads no clock and sees no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nextok.generation.events import Speculation
+from nextok.generation.step_costs import Costs
+
+_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 62)
+"""What is chosen from: a pass of few different sizes is sooner known."""
+_PAYS = 1.05
+"""The gain that is worth it: estimates are off by a few percent."""
+_HOPELESS = 0.5
+"""The gain below which nothing is tried again."""
+_FIRST_CREDIT, _MOST_CREDIT, _INTEREST = 2.0, 24.0, 0.01
+"""What may be lost at first, at most at once, and for each plain step, in plain steps."""
+_TRIAL = 1.0
+"""Credit that a trial leaves."""
+_FREE = 0.005
+"""Guesses that cost less are made at every step, to see whether they would have come true."""
+_TOGETHER = 64
+"""After so many steps with drafts a plain one shows what those cost now."""
+
+
+class DraftLength:
+    """Decides for one generation. Each step: limit, choose, learn."""
+
+    def __init__(self, costs: Costs) -> None:
+        """costs: may know something from generations before."""
+        self._costs = costs
+        self._record = _Record()
+        self._tally = _Tally()
+        self._credit = _FIRST_CREDIT
+        self._is_over = False
+        self._limit = self._verified = 0
+        """How many guesses are to be made, and how many of them verified."""
+        self._guess: Sequence[int] = ()
+        self._draft: Sequence[int] = ()
+        self._unread = self._read = 0
+        """Tokens that the drafter has not seen yet, and those it has read and guessed last."""
+        self._since_plain = 0
+        """Steps."""
+
+    @property
+    def figures(self) -> Speculation:
+        """What came of it so far."""
+        return self._tally.figures()
+
+    def give_up(self) -> None:
+        """Nothing is guessed from now on."""
+        self._is_over = True
+
+    def limit(self, room: int) -> int:
+        """How many tokens to guess, `room` at most; 0 when the drafter need not be asked."""
+        self._verified = 0 if self._is_over else self._best(room)
+        if self._verified or self._is_over or room < 1:
+            self._limit = self._verified
+        else:
+            self._limit = int(self._costs.drafting * (self._unread + 1) <= _FREE)
+        return self._limit
+
+    def choose(self, guess: Sequence[int], seconds: float) -> Sequence[int]:
+        """Those guesses that are to be verified. seconds: what it took to make them."""
+        self._guess, self._draft = guess, guess[: self._verified]
+        self._read = 0
+        if self._limit:
+            self._read, self._unread = self._unread + len(guess), 0
+            self._costs.drafted(max(1, self._read), seconds)
+            self._tally.seconds += seconds
+        return self._draft
+
+    def learn(self, drawn: Sequence[int], seconds: float) -> None:
+        """The tokens drawn in this step, and what it took without the guessing."""
+        rows = 1 + len(self._draft)
+        self._costs.passed(rows, seconds)
+        self._tally.step(len(self._draft), len(drawn), seconds)
+        self._record.judge(self._guess, drawn)
+        self._unread += len(drawn)
+        cost = self._costs.rows(rows) + self._costs.drafting * self._read
+        self._credit = min(_MOST_CREDIT, self._credit + len(drawn) - cost)
+        if self._draft:
+            self._since_plain += 1
+        else:
+            self._since_plain = 0
+            self._credit += _INTEREST
+
+    def _best(self, room: int) -> int:
+        """The length of the largest gain that can be afforded, if it pays or is worth a trial."""
+        costs = self._costs
+        if not costs.is_known or self._since_plain >= _TOGETHER:
+            return 0
+        best, most_gain, risk = 0, _HOPELESS, 0.0
+        for length, expected in self._record.expected(min(room, 2 * costs.explored)):
+            cost = costs.rows(1 + length) + costs.drafting * (self._unread + length)
+            if cost - 1 > self._credit:
+                break
+            if expected / cost > most_gain:
+                best, most_gain, risk = length, expected / cost, cost - 1
+        is_worth_it = most_gain >= _PAYS or self._credit >= risk + _TRIAL
+        return best if is_worth_it else 0
+
+
+class _Record:
+    """How often guesses came true, by how many had just done so in a row.
+
+    The longer a text has been copied, the more likely it is copied on.
+    """
+
+    def __init__(self) -> None:
+        self._came_true = [1.2, 1.8, 2.1, 2.4, 2.7, 2.85]
+        """Made up at first, as if three guesses had been seen of each kind."""
+        self._made = [3.0] * len(self._came_true)
+        self._streak = 0
+
+    def judge(self, guess: Sequence[int], drawn: Sequence[int]) -> None:
+        """Compare them up to the first guess that was wrong."""
+        if not guess:
+            self._streak = 0
+        for guessed, token in zip(guess, drawn, strict=False):
+            kind = self._kind(self._streak)
+            if self._made[kind] > 50:  # what was long ago counts less and less
+                self._made[kind] /= 2
+                self._came_true[kind] /= 2
+            self._made[kind] += 1
+            if guessed != token:
+                self._streak = 0
+                return
+            self._came_true[kind] += 1
+            self._streak += 1
+
+    def expected(self, most: int) -> Iterator[tuple[int, float]]:
+        """Lengths of a draft, with the tokens that one step may then be expected to yield."""
+        yielded = likely = 1.0
+        for length in range(1, min(most, _LENGTHS[-1]) + 1):
+            kind = self._kind(self._streak + length - 1)
+            likely *= self._came_true[kind] / self._made[kind]
+            yielded += likely
+            if length in _LENGTHS:
+                yield length, yielded
+            if likely < 0.05:
+                return
+
+    def _kind(self, streak: int) -> int:
+        """0, 1, 2 to 3, 4 to 7, 8 to 15, more."""
+        return min(streak.bit_length(), len(self._made) - 1)
+
+
+class _Tally:
+    """Counts for whoever wants to know."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        """Of all steps, guessing included."""
+        self._tokens = 0
+        self._drafted = self._accepted = self._steps = 0
+        self._plain_steps, self._plain_seconds = 0, 0.0
+
+    def step(self, drafted: int, drawn: int, seconds: float) -> None:
+        self.seconds += seconds
+        self._tokens += drawn
+        if drafted:
+            self._drafted += drafted
+            self._accepted += drawn - 1
+            self._steps += 1
+        else:
+            self._plain_steps += 1
+            self._plain_seconds += seconds
+
+    def figures(self) -> Speculation:
+        gain = None
+        if self._plain_steps and self._steps and self.seconds > 0:
+            gain = self._tokens * self._plain_seconds / self._plain_steps / self.seconds
+        return Speculation(
+            drafted=self._drafted, accepted=self._accepted, steps=self._steps, gain=gain
+        )
