@@ -12,6 +12,7 @@ from pathlib import Path
 from nextok.backends.engine_build import EngineBuild, engine_build
 from nextok.backends.folders import cache_folder, config_file, state_folder
 from nextok.backends.hub_cache import HubCache
+from nextok.backends.journal import user_journal
 from nextok.backends.local_models import LocalModel, local_models
 from nextok.backends.locate import find_starter
 from nextok.backends.memory import available_bytes
@@ -59,6 +60,7 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "default model": _default_model(engine.model),
         "config file": _described(config_file()),
         "state folder": _described(state_folder()),
+        "journal": _journal(),
         "saved chats": _described(state_folder() / "chats"),
         "input history": _described(state_folder() / "history"),
         "cache folder": _described(cache_folder()),
@@ -77,6 +79,13 @@ def _context(asked: int | None) -> str:
 def _default_model(configured: str | None) -> str:
     starter = find_starter()
     return configured or (str(starter) if starter else _NO_MODEL)
+
+
+def _journal() -> str:
+    """With what SQLite keeps beside it."""
+    journal = user_journal()
+    taken = journal.size_bytes()
+    return f"{journal.path} ({size(taken) if taken else 'not there yet'})"
 
 
 def _described(path: Path) -> str:

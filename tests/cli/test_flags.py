@@ -7,7 +7,8 @@ from dataclasses import fields
 import pytest
 
 from nextok.cli.arguments import parse
-from nextok.cli.flag_table import BY_NAME, BY_WORD, FLAGS, flags_of
+from nextok.cli.commands import NAMES
+from nextok.cli.flag_table import BY_NAME, BY_WORD, FLAGS, flags_of, names_for
 from nextok.cli.flags import GROUPS
 from nextok.cli.settings import LogitBias
 from nextok.generation.errors import UsageError
@@ -26,9 +27,16 @@ def test_every_setting_has_one_flag_and_every_flag_a_setting() -> None:
     assert sorted(keys) == sorted({one.name for group in GROUPS for one in fields(group)})
 
 
-def test_no_name_means_two_things() -> None:
-    names = [name for flag in FLAGS for name in (*flag.on, *flag.off)]
-    assert len(names) == len(set(names)) == len(BY_NAME)
+def test_no_name_means_two_things_to_one_command() -> None:
+    for command in NAMES:
+        names = [name for flag in flags_of(command) for name in (*flag.on, *flag.off)]
+        assert len(names) == len(set(names)), command
+        assert {names_for(command)[name][0] for name in names} == set(flags_of(command))
+    assert names_for("log")["-n"][0].key == "rows"
+    assert names_for("generate")["-n"][0].key == BY_NAME["-n"][0].key == "max_tokens"
+
+
+def test_no_word_of_the_config_file_means_two_things() -> None:
     words = [{word for word, _ in flag.words()} for flag in FLAGS if flag.ambient]
     assert sum(map(len, words)) == len(BY_WORD)
 
