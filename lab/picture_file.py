@@ -29,13 +29,14 @@ def form_of(path: str) -> Form:
 
 
 def check_replaceable(path: str) -> None:
-    """UsageError if something else than a picture of ours has that name."""
+    """UsageError if something else than a picture of ours has that name.
+
+    OutputError if there is no folder for it, or no right to look.
+    """
     try:
-        regular = stat.S_ISREG(os.stat(path).st_mode)
-        head = _head(path) if regular else b"something else"
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as error:  # a NUL in the path is a ValueError
+        os.stat(os.path.dirname(path) or ".")  # said before the picture is drawn, not after
+        head = _head(path) if os.path.exists(path) else b""
+    except OSError as error:
         raise _unwritable(path, error) from error
     if head and not (head.startswith(_BEGINNINGS) and MARK.encode() in head):
         raise UsageError(f"{path} exists and was not drawn by nextok: give another name")
@@ -53,11 +54,14 @@ def write_picture(path: str, data: bytes) -> None:
             with suppress(OSError):
                 os.unlink(draft)
             raise
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _unwritable(path, error) from error
 
 
 def _head(path: str) -> bytes:
+    """How it begins; a folder or a pipe not like a picture."""
+    if not os.path.isfile(path):
+        return b"no file"
     with open(path, "rb") as file:
         return file.read(_HEAD)
 
@@ -70,6 +74,5 @@ def _write_new(path: str, older: str, data: bytes) -> None:
         file.write(data)
 
 
-def _unwritable(path: str, error: OSError | ValueError) -> OutputError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return OutputError(f"cannot write {path}: {reason}")
+def _unwritable(path: str, error: OSError) -> OutputError:
+    return OutputError(f"cannot write {path}: {error.strerror}")

@@ -82,5 +82,8 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path: Path) -> No
     with pytest.raises(OutputError, match="Is a directory"):
         write_picture(str(tmp_path / "a.png"), OURS)
     assert os.listdir(tmp_path) == ["a.png"]
-    with pytest.raises(OutputError, match="null"):
-        check_replaceable("a\0.png")
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="No such file"):
+        check_replaceable(str(tmp_path / "absent" / "a.png"))
