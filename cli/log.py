@@ -43,8 +43,9 @@ _ALL: Sequence[Cell] = (
     _ENDED, _COMMAND, _MODEL, _PROMPT, _CACHED, _TOKENS, _HOW, _TTFT, _ITL, _TOTAL,
 )  # fmt: skip
 _BY_WIDTH: Sequence[tuple[int, Sequence[Cell]]] = (
-    (110, _ALL),
+    (110, (_BRIEFLY, *_ALL[1:])),
     (76, (_BRIEFLY, _MODEL, _TOKENS, _HOW, _TTFT, _ITL)),
+    (56, (_BRIEFLY, _TOKENS, _HOW, _TTFT, _ITL)),
     (0, (_BRIEFLY, _TOKENS, _HOW)),
 )
 """What a terminal of so many columns has room for."""

@@ -5,6 +5,7 @@ Lines of text from figures; the terminal's width, signs and colours are argument
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ _GOOD = (FinishReason.EOS.value, FinishReason.STOP.value, FinishReason.LENGTH.va
 _ABORTED = tuple(reason.value for reason in ABORTED)
 _COLUMN = 8
 """Of a time."""
+_FAIR = "ITL is the median generation's, its max the longest gap of all"
+_UNITS = re.compile("(?<=[0-9]) (?=[a-z%])")
+"""A space that no line ends at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +84,6 @@ class _Page:
             *self._title("Output length in tokens"),
             *self._histogram(self._found.lengths),
             *self._lengths(self._found.lengths),
-            "",
             *self._latencies(),
         ]
 
@@ -90,7 +93,7 @@ class _Page:
         found, most = self._found, max(self._found.finishes.values())
         names = max(map(len, found.finishes))
         counts = max(len(f"{most:,}"), 3)
-        room = self._look.width - names - counts - 12
+        room = self._look.width - names - counts - 15
         for finish, count in found.finishes.items():
             share = percent(count, found.generations)
             drawn = bar(count, most, room, fine=self._look.fine)
@@ -104,9 +107,10 @@ class _Page:
         found = self._found
         if not found.aborted:
             return
+        which = [f"{count:,} {name}" for name, count in found.finishes.items() if name in _ABORTED]
         share = percent(found.aborted, found.generations)
         yield ""
-        yield from self._said(f"aborted: {share} ({', '.join(_ABORTED)})")
+        yield from self._said(f"{found.aborted:,} aborted ({share}): {', '.join(which)}")
         if found.saved.aborted:
             yield from self._said(_saving(found.saved))
             yield from self._said(_ground(found.saved), _DIM)
@@ -147,16 +151,17 @@ class _Page:
         shown = [one for one in self._found.latencies if one.ttft or one.itl]
         if not shown:
             return
+        yield ""
+        yield from self._title("Latency by model (generations)")
         heads = "".join(f"{head:>{_COLUMN}}" for head in ("p50", "p95", "p99", "max"))
-        yield self._in("Latency", _BOLD) + self._in(heads, _DIM)
+        yield self._in(f"{'':6}{heads}", _DIM)
         for one in shown:
             yield from self._said(_titled(one))
             for title, spread in (("TTFT", one.ttft), ("ITL", one.itl)):
                 if spread is not None:
-                    yield f"   {title:4}{_cells(spread)}"
-        note = "TTFT over generations; ITL of the median generation, and the longest gap of all"
+                    yield f"  {title:4}{_cells(spread)}"
         yield ""
-        yield from self._said(note, _DIM)
+        yield from self._said(_FAIR, _DIM)
 
     # What all lines share.
 
@@ -164,10 +169,11 @@ class _Page:
         yield self._in(text, _BOLD)
 
     def _said(self, text: str, style: str = "") -> Iterator[str]:
-        """Folded between words; with the terminal's own dot between parts."""
+        """Folded between words, but no number from its unit."""
         text = text.replace(" · ", f" {self._look.signs.dot} ")
-        for line in textwrap.wrap(text, self._look.width - 2) or [""]:
-            yield self._in(f"  {line}" if style != _BOLD else line, style)
+        indent = 0 if style == _BOLD else 2
+        for line in textwrap.wrap(_UNITS.sub("\xa0", text), self._look.width - indent) or [""]:
+            yield self._in(" " * indent + line.replace("\xa0", " "), style)
 
     def _in(self, text: str, style: str) -> str:
         return styled(text, style if self._look.color else "")
@@ -175,17 +181,18 @@ class _Page:
 
 def _saving(saved: Saved) -> str:
     low, high = duration(saved.low), duration(saved.high)
-    return f"aborting saved about {duration(saved.seconds)} of compute, {low} to {high}"
+    return f"aborting saved about {duration(saved.seconds)} of compute ({low} to {high})"
 
 
 def _ground(saved: Saved) -> str:
     """What the estimate rests on."""
-    without = f"; {saved.unknown:,} others went further than any" if saved.unknown else ""
-    return (
+    ground = (
         f"an estimate: what {_counted(saved.completed, 'completed generation')} of the same "
-        f"models still had to say at that length (median, quartiles) times the model's ITL, "
-        f"for {saved.aborted:,} aborted{without}"
+        "models still said from that length on (median; quartiles), times the model's ITL"
     )
+    if not saved.unknown:
+        return ground
+    return f"{ground}; without {saved.unknown:,} that got further than any completed one"
 
 
 def _range(one: Bin) -> str:
@@ -204,7 +211,7 @@ def _marks(one: Bin, lengths: Lengths) -> str:
 def _titled(one: ModelLatency) -> str:
     name, kind = one_line(one.model.name), one.model.quantization
     told = f" {kind}" if kind and kind.casefold() not in name.casefold() else ""
-    return f"{name}{told} ({_counted(one.generations, 'generation')})"
+    return f"{name}{told} ({one.generations:,})"
 
 
 def _cells(spread: Spread) -> str:
