@@ -116,6 +116,8 @@ def taken_up(invocation: Invocation) -> tuple[Conversation, Keeping]:
 def chosen(invocation: Invocation) -> str | None:
     """The saved chat that the flags name; None for a new one. Raises UsageError."""
     settings = invocation.resolved.chat
+    if settings.resume is not None and settings.continue_last:
+        raise UsageError("--continue and --resume exclude each other: choose one")
     if settings.resume is not None:
         return chat_folder().find(settings.resume)
     if not settings.continue_last:
