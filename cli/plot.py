@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from shutil import get_terminal_size
 
 from nextok.cli.console import Console, is_terminal, one_line, use_color
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
-from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.plot_figures import sentence
 from nextok.cli.plot_page import NARROWEST, Room, page
+from nextok.cli.stdout import Stdout
 from nextok.cli.terminal_signs import UNICODE, signs_for
 from nextok.generation.errors import UsageError
 from nextok.lab.latency_figures import Series, all_series, heading
@@ -69,7 +70,8 @@ def _warn(trace: TraceFile, console: Console) -> None:
 
 def _show(series: Sequence[Series], invocation: Invocation) -> None:
     """A page as wide as the terminal; where there is none, or a narrow one, a line a series."""
-    stdout, size = plain_stdout(), get_terminal_size()
+    size = get_terminal_size()
+    stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding)
     if not is_terminal(sys.stdout) or size.columns < NARROWEST:
         first = " · ".join(filter(None, heading(series)))
         lines = [one_line(first), *(sentence(one, UNICODE) for one in series)]

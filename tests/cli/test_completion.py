@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nextok.cli.commands import COMMANDS
 from nextok.cli.completion import complete_model
 
 from .conftest import SCRIPT, Run
@@ -50,8 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_commands_are_offered(complete: Complete) -> None:
     assert complete("ge") == ["generate"]
-    names = "generate render tokens show pull ls rm search alias default verify prune info config"
-    assert complete("") == names.split()
+    assert complete("") == [command.name for command in COMMANDS]
 
 
 def test_flags_are_offered_with_and_without_the_command(complete: Complete) -> None:
