@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nextok.cli.chat.chat_settings import with_settings
 from nextok.cli.chat.command import taken_up
 from nextok.cli.chat.keeping import model_of, noted_model
 from nextok.cli.chat.rendering import Rendering
@@ -81,7 +82,8 @@ def kept_answer(prompt: Prompt, invocation: Invocation) -> KeptAnswer | None:
     keeping.hold()
     for message in prompt.messages:
         _add(conversation, message)
-    model, resolved = model_of(conversation, invocation), invocation.resolved
+    model, say = model_of(conversation, invocation), invocation.console.note
+    resolved = with_settings(invocation.resolved, conversation.settings, say)
     if model is not None:
         resolved = resolved.with_set({"model": model})
     return KeptAnswer(conversation, keeping, resolved)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nextok.cli.chat import slash
+from nextok.cli.chat.chat_settings import SETTABLE
 from nextok.cli.chat.desk import Desk
 from nextok.cli.chat.editor import Suggestion
 from nextok.cli.chat.slash_context import VIEWS
-from nextok.cli.chat.slash_settings import SETTABLE
 from nextok.cli.completion import complete_model
 from nextok.cli.flag_table import FLAGS
 

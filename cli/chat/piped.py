@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer
+from nextok.cli.chat.chat_settings import with_settings
 from nextok.cli.chat.command import make_session
 from nextok.cli.chat.keeping import model_of
 from nextok.cli.chat.piped_lines import piped_messages
@@ -49,6 +50,8 @@ def answer_lines(invocation: Invocation, first: str) -> int:
     written = _Output(invocation)
     try:
         with closing(make_session(invocation, None)) as session:
+            set_before = session.conversation.settings
+            session.resolved = with_settings(session.resolved, set_before, invocation.console.note)
             return _Piped(invocation, session, written).run(first)
     except NextokError as error:
         if invocation.resolved.output.debug:

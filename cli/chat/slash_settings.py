@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 
+from nextok.cli.chat.chat_settings import (
+    SETTABLE,
+    can_change,
+    changed,
+    setting_called,
+    with_settings,
+)
 from nextok.cli.chat.desk import Desk
-from nextok.cli.flag_table import BY_WORD, FLAGS
+from nextok.cli.flag_table import FLAGS
 from nextok.cli.flags import Flag
 from nextok.cli.number_types import Duration, Number
-from nextok.cli.resolution import BUILT_IN, GIVEN
+from nextok.cli.resolution import BUILT_IN
 from nextok.cli.sampling_types import Samplers
-from nextok.cli.settings import LogitBias, StopSettings
-from nextok.cli.spelling import hint
+from nextok.cli.settings import LogitBias
 from nextok.generation.errors import UsageError
-from nextok.generation.sampling import Sampling
 
-_OTHERS = (
-    "reasoning", "think_budget", "on_full", "markdown", "fold_system", "logit_bias", "latency",
-    "latency_color",
-)  # fmt: skip
-SETTABLE = frozenset(
-    (*(one.name for one in dataclasses.fields(Sampling)),
-     *(one.name for one in dataclasses.fields(StopSettings)), *_OTHERS)
-)  # fmt: skip
-"""What can change while a model is loaded."""
-
-
-_SWITCHES = {"on": "1", "off": "0"}
 _DEFAULT = "-"
 """Stands for the value that a setting had before it was set."""
 
@@ -37,9 +29,9 @@ def set_flag(desk: Desk, rest: str) -> None:
     """`/set temp 0.2`, `/set temp -` takes it back, `/set temp` shows it, `/set` lists all."""
     name, _, value = rest.replace("=", " ", 1).partition(" ")
     if not name:
-        desk.screen.rows([(one.title, _described(desk, one)) for one in FLAGS if _can_change(one)])
+        desk.screen.rows([(one.title, _described(desk, one)) for one in FLAGS if can_change(one)])
         return
-    found, meant = _flag(name)
+    found, meant = setting_called(name)
     word = _unquoted(value.strip()) or ("1" if found.switch else "")
     if not word:
         desk.screen.rows([(found.title, _described(desk, found))])
@@ -62,14 +54,7 @@ def _unquoted(word: str) -> str:
 
 def change(desk: Desk, found: Flag, word: str, meant: bool = True) -> None:
     """Set a flag for the rest of the chat. UsageError for a value out of its range."""
-    if found.switch:
-        word = _SWITCHES.get(word, word)
-    value = found.parse(word, f"/set {found.title}")
-    if found.switch and not meant:
-        value = not value
-    if found.repeatable:
-        value = found.collect([value])
-    desk.session.resolved = desk.session.resolved.with_set({found.key: value})
+    desk.session.resolved = changed(desk.session.resolved, found, word, meant)
 
 
 def _take_back(desk: Desk, found: Flag) -> None:
@@ -79,17 +64,11 @@ def _take_back(desk: Desk, found: Flag) -> None:
 
 
 def take_up_settings(desk: Desk) -> None:
-    """What was set in a saved chat, unless a flag of this run says otherwise.
-
-    What is no setting any more is left out, and said.
-    """
-    for name, word in desk.session.conversation.settings.items():
-        try:
-            found, meant = _flag(name)
-            if desk.session.resolved.origin(found.key) != GIVEN:
-                change(desk, found, word, meant)
-        except UsageError as error:
-            desk.screen.note(f"ignored: {error}")
+    """What was set in a saved chat, unless a flag of this run says otherwise."""
+    session = desk.session
+    session.resolved = with_settings(
+        session.resolved, session.conversation.settings, desk.screen.note
+    )  # fmt: skip
 
 
 def carry_settings(desk: Desk, before: Mapping[str, str], *, keep: bool) -> None:
@@ -101,21 +80,6 @@ def carry_settings(desk: Desk, before: Mapping[str, str], *, keep: bool) -> None
         return
     session.resolved = session.resolved.without_set(SETTABLE)
     take_up_settings(desk)
-
-
-def _can_change(one: Flag) -> bool:
-    return one.key in SETTABLE
-
-
-def _flag(name: str) -> tuple[Flag, bool]:
-    word = name.strip("-").replace("-", "_")
-    found = BY_WORD.get(word)
-    if found is not None and _can_change(found[0]):
-        return found
-    if found is not None:
-        raise UsageError(f"{found[0].title} holds for the whole chat: give it at the start")
-    names = [one.title for one in FLAGS if _can_change(one)]
-    raise UsageError(f"there is no setting {name}{hint(name, names) or ': /set lists them'}")
 
 
 def _described(desk: Desk, one: Flag) -> str:

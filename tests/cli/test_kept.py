@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from nextok.backends.chat_file import ChatFile
+
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
 HANG = 60
 EMOJI = "Hi 😀 bye"
@@ -85,6 +87,18 @@ def test_the_system_message_stays(ask_alone: Ask, saved: Any, emoji_gguf: Path) 
     assert ask_alone("-m", emoji_gguf, "--save", "one").code == 0
     without = ask_alone("-C", "--json", "two").object["prompt_tokens"]
     assert with_system > without + 5
+
+
+def test_what_was_set_in_the_chat_holds(first: Any, ask_alone: Ask, saved: Any) -> None:
+    """A flag of this run outranks it, and what is no setting any more is passed over."""
+    with ChatFile.open(saved.path()) as file:
+        for name, value in (("max-tokens", "1"), ("temp", "0"), ("gone", "1")):
+            file.append({"type": "setting", "name": name, "value": value})
+    told = ask_alone("-C", "--json", "--temp", "0.5", "two").object
+    assert (told["text"], told["sampling"]["temperature"]) == ("Hi ", 0.5)
+    done = ask_alone("chat", "-C", "--jsonl", input=b"three\n")
+    assert (done.code, done.err) == (0, "")
+    assert (done.lines[-1]["text"], done.lines[-1]["sampling"]["temperature"]) == ("Hi ", 0.0)
 
 
 @pytest.mark.parametrize("how", ["variable", "config"])
