@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from nextok.generation.timings import Latency, percentile
 from nextok.lab.axis import Axis, histogram, linear, logarithmic
 from nextok.lab.run_title import common, telling, title
-from nextok.lab.trace_file import Generation, TraceFile
+from nextok.lab.trace_file import TraceFile
+from nextok.lab.traced_generation import Generation
 
 STALL = 5.0
 """Times the median: a gap over that is a stall."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias
 
-from nextok.lab.trace_file import Generation
+from nextok.lab.traced_generation import Generation
 
 
 class Setting(Enum):
@@ -19,12 +19,13 @@ class Setting(Enum):
     TEMPERATURE = "temperature"
     SEED = "seed"
     PROMPT = "prompt"
+    DRAFTED = "drafted"
 
 
 Words: TypeAlias = Mapping[Setting, str]
 
 _HEADING = (Setting.MODEL, Setting.QUANTIZATION)
-_OWN = (Setting.SEED, Setting.PROMPT)
+_OWN = (Setting.SEED, Setting.PROMPT, Setting.DRAFTED)
 """Different in almost every run: said where all share it, and no mark of one."""
 
 
@@ -59,7 +60,8 @@ def _words(generation: Generation) -> Words:
         Setting.CONTEXT: _count(known.context_tokens, "token", "context of "),
         Setting.TEMPERATURE: _value("temperature", known.temperature),
         Setting.SEED: _value("seed", known.seed),
-        Setting.PROMPT: _count(generation.prompt_tokens, "token", "prompt of "),
+        Setting.PROMPT: _prompt(generation),
+        Setting.DRAFTED: _drafted(generation),
     }
     return {key: word for key, word in said.items() if word}
 
@@ -67,6 +69,17 @@ def _words(generation: Generation) -> Words:
 def _quantization(model: str | None, said: str | None) -> str | None:
     """None where the model's name has it already, as most have."""
     return None if said is None or said.lower() in (model or "").lower() else said
+
+
+def _prompt(generation: Generation) -> str | None:
+    read = _count(generation.prompt_tokens, "token", "prompt of ")
+    return f"{read}, {generation.cached_tokens:,} cached" if generation.cached_tokens else read
+
+
+def _drafted(generation: Generation) -> str | None:
+    """None where nothing was speculated."""
+    drafted = generation.drafted_tokens
+    return f"{drafted:,} of {generation.tokens:,} tokens drafted" if drafted else None
 
 
 def _count(number: int | None, unit: str, before: str = "") -> str | None:

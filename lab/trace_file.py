@@ -12,46 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from nextok.generation.errors import UsageError
 from nextok.lab.trace_fields import Fields, fields_of, inner, number, text, whole
+from nextok.lab.traced_generation import Generation, RunSettings
 
 _PATIENCE = 100
 """Lines without one of a trace's own after which a file is taken for something else."""
 _REASON = re.compile("[a-z_]{1,16}")
 _LONGEST = 1 << 26
 """Bytes of a line: the longest of a trace holds the whole answer."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """What a trace knows of how it was made; None where it does not."""
-
-    model: str | None = None
-    quantization: str | None = None
-    threads: int | None = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    seed: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Generation:
-    """One answer: the times of its tokens."""
-
-    settings: RunSettings = RunSettings()
-    turn: int | None = None
-    """Its number in a chat."""
-    prompt_tokens: int | None = None
-    cached_tokens: int | None = None
-    tokens: int = 0
-    drafted_tokens: int = 0
-    """Those of them that speculation had guessed."""
-    ttft_seconds: float | None = None
-    prefill_seconds: float | None = None
-    indexes: tuple[int, ...] = ()
-    """Of the tokens that have a gap, from 1 on: nothing comes before the first token."""
-    gaps: tuple[float, ...] = ()
-    """Seconds since the token before, in the order of `indexes`."""
-    ending: str | None = None
-    """The finish reason, "error" for a generation that failed, None where the trace ends early."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,8 @@ from nextok.cli.plot_figures import sentence, wrapped
 from nextok.cli.plot_page import Room, page
 from nextok.cli.terminal_signs import ASCII, UNICODE, Signs
 from nextok.lab.latency_figures import Series, all_series
-from nextok.lab.trace_file import Generation, RunSettings, TraceFile
+from nextok.lab.trace_file import TraceFile
+from nextok.lab.traced_generation import Generation, RunSettings
 
 STALLED = [20.0] * 90 + [300.0] * 2
 ESCAPES = re.compile(r"\x1b\[\d*m")

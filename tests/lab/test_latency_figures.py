@@ -79,11 +79,12 @@ def test_the_title_is_what_all_share_and_the_label_the_rest(trace: Trace) -> Non
     two = trace([5, 6], name="two.jsonl", threads=2, seed=9, sampling={"temperature": 0})
     assert heading(series_of(one)) == (
         "Inter-token latency of m.Q4_1",
-        "1 thread · context of 2,048 tokens · temperature 0.8 · seed 4 · prompt of 34 tokens",
+        "1 thread · context of 2,048 tokens · temperature 0.8 · seed 4 · "
+        "prompt of 34 tokens, 2 cached",
     )
     both = series_of(one, two)
     assert heading(both) == (
-        "Inter-token latency of m.Q4_1", "context of 2,048 tokens · prompt of 34 tokens",
+        "Inter-token latency of m.Q4_1", "context of 2,048 tokens · prompt of 34 tokens, 2 cached",
     )  # fmt: skip
     assert [series.label for series in both] == [
         "one.jsonl · 1 thread · temperature 0.8", "two.jsonl · 2 threads · temperature 0",
@@ -94,6 +95,12 @@ def test_the_quantisation_is_said_where_the_name_does_not(trace: Trace) -> None:
     said = {"quantization": "Q8_0"}
     assert heading(series_of(trace([5], model="mine", **said)))[0].endswith(" of mine Q8_0")
     assert heading(series_of(trace([5], model="m-q8_0", **said)))[0].endswith(" of m-q8_0")
+
+
+def test_speculation_is_said_where_it_ran(trace: Trace) -> None:
+    path = trace([5, 6, 7])
+    path.write_text(path.read_text().replace('"drafted": false', '"drafted": true', 2))
+    assert heading(series_of(path))[1].endswith(" · 2 of 4 tokens drafted")
 
 
 def test_turns_are_told_apart_and_those_without_a_gap_left_out(

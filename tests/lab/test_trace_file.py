@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nextok.generation.errors import UsageError
-from nextok.lab.trace_file import RunSettings, read_trace
+from nextok.lab.trace_file import read_trace
+from nextok.lab.traced_generation import RunSettings
 
 Lines = Callable[..., list[dict[str, Any]]]
 
