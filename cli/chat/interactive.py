@@ -201,8 +201,8 @@ class Interactive:
             self._leave(turn.signal_number)
         if finish.reason is FinishReason.INTERRUPTED:
             self._quiet_until = time.monotonic() + _SWALLOWED
-            if not turn.kept:
-                self._screen.note("your message was taken back: Up brings it here again")
+        if turn.taken_back:
+            self._screen.note("your message was taken back: Up brings it here again")
         self._say_figures()
         self._screen.blank()
 

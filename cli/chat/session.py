@@ -1,7 +1,7 @@
 """A conversation, the model it is with, and where it is kept: what a terminal and a pipe share.
 
-Promises that a turn that fails leaves the conversation as it was. Knows nothing of keys or
-screens.
+Promises that a turn that fails leaves the conversation as it was, if somebody goes on with it.
+Knows nothing of keys or screens.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Turn:
 
     outcome: Outcome
     kept: bool
-    """Whether it is part of the conversation: not when it was cut before its first word."""
+    """Whether it is part of the conversation: not when it failed or was cut before its first word.
+    """
+    taken_back: bool
+    """Whether the message is no part of it any more either."""
     signal_number: int
     """The signal that ends the process with the turn; 0 when it goes on."""
 
@@ -170,7 +173,7 @@ class Session:
         begun = Begun(said, self._cut[1] if self._cut is not None and known else None)
         spoken = self._speak(answers, begun)
         outcome = spoken.outcome
-        kept = bool(outcome.finish.completion_tokens)
+        kept = bool(outcome.finish.completion_tokens) and not self._failed(outcome)
         if kept:
             self.conversation.extend(
                 reply.content + outcome.text,
@@ -178,7 +181,7 @@ class Session:
                 finish=outcome.finish.reason.value,
                 figures=figures(outcome, said + spoken.raw),
             )
-        return self._turn(spoken, kept, begun.ids)
+        return self._turn(spoken, kept, before=begun.ids)
 
     def _check_length(self, text: str) -> None:
         """ContextError for what no context of this model holds, before it is written or read."""
@@ -187,13 +190,15 @@ class Session:
 
     def _reply(self, answers: Sequence[Answer], otherwise: int | None = None) -> Turn:
         """otherwise: where the conversation is if there will be no reply."""
+        asked = self.conversation.head
         try:
             spoken = self._speak(answers)
         except NextokError:
             self._take_back(otherwise)
             raise
         outcome = spoken.outcome
-        kept = bool(outcome.text or outcome.reasoning) or outcome.finish.reason in COMPLETE
+        has_words = bool(outcome.text or outcome.reasoning)
+        kept = (has_words or outcome.finish.reason in COMPLETE) and not self._failed(outcome)
         if kept:
             self.conversation.reply(
                 outcome.text,
@@ -203,7 +208,15 @@ class Session:
             )
         else:
             self._take_back(otherwise)
-        return self._turn(spoken, kept)
+        path = [entry.id for entry in self.conversation.entries()]
+        return self._turn(spoken, kept, taken_back=asked not in path)
+
+    def _failed(self, outcome: Outcome) -> bool:
+        """Whether a turn is to leave the conversation as it was.
+
+        Where nobody sits the run ends with it, and what was said until then is worth keeping.
+        """
+        return outcome.finish.error is not None and self.stage.keyboard is not None
 
     def _take_back(self, head: int | None) -> None:
         if head is not None:
@@ -211,12 +224,24 @@ class Session:
         else:
             self.conversation.undo()
 
-    def _turn(self, spoken: Spoken, kept: bool, before: tuple[int, ...] | None = ()) -> Turn:
+    def _turn(
+        self,
+        spoken: Spoken,
+        kept: bool,
+        *,
+        taken_back: bool = False,
+        before: tuple[int, ...] | None = (),
+    ) -> Turn:
         """before: tokens that the reply began with; None: they are not known."""
         self.last = spoken
         if kept and before is not None and self.conversation.head is not None:
             self._cut = (self.conversation.head, (*before, *spoken.ids))
-        return Turn(outcome=spoken.outcome, kept=kept, signal_number=spoken.signal_number)
+        return Turn(
+            outcome=spoken.outcome,
+            kept=kept,
+            taken_back=taken_back,
+            signal_number=spoken.signal_number,
+        )
 
     def _speak(self, answers: Sequence[Answer], begun: Begun | None = None) -> Spoken:
         engine = self.engine

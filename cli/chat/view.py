@@ -27,12 +27,13 @@ class Stream(Protocol):
 
 
 _ENDINGS = {
-    FinishReason.LENGTH: "stopped after {tokens} tokens (--max-tokens) · /continue goes on",
-    FinishReason.CONTEXT: "the context is full · /continue makes room and goes on",
-    FinishReason.INTERRUPTED: "interrupted · /continue goes on, /regen tries again",
-    FinishReason.TIMEOUT: "out of time (--timeout) · /continue goes on",
-    FinishReason.STALLED: "the engine stalled (--stall-timeout) · /continue goes on",
+    FinishReason.LENGTH: ("stopped after {tokens} (--max-tokens)", "/continue goes on"),
+    FinishReason.CONTEXT: ("the context is full", "/continue makes room and goes on"),
+    FinishReason.INTERRUPTED: ("interrupted", "/continue goes on, /regen tries again"),
+    FinishReason.TIMEOUT: ("out of time (--timeout)", "/continue goes on"),
+    FinishReason.STALLED: ("the engine stalled (--stall-timeout)", "/continue goes on"),
 }
+"""How it ended, and what can be done when there is a reply to go on with."""
 
 
 class Footer:
@@ -57,7 +58,8 @@ class Footer:
     def finish(self, facts: RunFacts, outcome: Outcome) -> None:
         ending = _ENDINGS.get(outcome.finish.reason)
         if ending is not None:
-            self._screen.note(ending.format(tokens=f"{outcome.finish.completion_tokens:,}"))
+            shown = ending if outcome.text or outcome.reasoning else ending[:1]
+            self._screen.note(" · ".join(shown).format(tokens=_tokens(outcome)))
         self._screen.note(" · ".join(summary(outcome)))
 
     def fail(self, message: str, code: int) -> None:
@@ -141,11 +143,16 @@ class ReplyView:
         """What went wrong is said by others."""
 
 
+def _tokens(outcome: Outcome) -> str:
+    count = outcome.finish.completion_tokens
+    return f"{count:,} token{'' if count == 1 else 's'}"
+
+
 def summary(outcome: Outcome) -> list[str]:
     """The figures of the line below a reply."""
     finish, timings = outcome.finish, outcome.finish.timings
     new = finish.prompt_tokens - finish.cached_tokens
-    parts = [f"{finish.cached_tokens:,} cached + {new:,} new → {finish.completion_tokens:,} tokens"]
+    parts = [f"{finish.cached_tokens:,} cached + {new:,} new → {_tokens(outcome)}"]
     if timings.ttft_seconds is not None:
         parts.append(f"TTFT {timings.ttft_seconds:.2f} s")
     if timings.decode_tokens_per_second is not None:
