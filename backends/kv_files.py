@@ -6,6 +6,7 @@ Promises to touch no file but the store's own. Knows nothing of what is in them.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from nextok.backends.shown_text import shown
 from nextok.generation.errors import OutputError
 
 _SUFFIX = ".kv"
+_SEEN = "seen-blocks"
 
 
 @dataclass(frozen=True, order=True)
@@ -32,20 +34,32 @@ class KvFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def path(self, key: str) -> Path:
-        """Where the entry of a key is, or would be. The name does not tell the key."""
-        import hashlib  # 5 ms, and not every run has a state to keep
+    @property
+    def seen(self) -> Path:
+        """What is remembered of prompts that were read, not of what they said."""
+        return self._folder / _SEEN
 
-        name = hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()
-        return self._folder / f"{name[:40]}{_SUFFIX}"
+    def path(self, key: str) -> Path:
+        """Where the entry of a key is, or would be. The name does not tell the key.
+
+        What stands before a slash is the entry's group.
+        """
+        group, slash, _ = key.rpartition("/")
+        start = _start(group) if slash else ""
+        return self._folder / f"{start}{_digest(key)[:40]}{_SUFFIX}"
+
+    def group(self, group: str) -> list[KvFile]:
+        """The entries of a group, in the order of use."""
+        start = _start(group)
+        return [file for file in self.entries() if file.path.name.startswith(start)]
 
     def entries(self) -> list[KvFile]:
         """Those with an entry in them, in the order of use."""
-        return sorted(self._find(drafts=False))
+        return sorted(self._find(_is_entry))
 
-    def drafts(self) -> list[KvFile]:
-        """Those that are not finished, or never will be."""
-        return self._find(drafts=True)
+    def all(self) -> list[KvFile]:
+        """Those that are not finished, or never will be, and what was seen, too."""
+        return sorted(self._find(lambda name: _is_entry(name) or is_draft(name) or name == _SEEN))
 
     def make_room(self, size: int, path: Path, *, cap_bytes: int) -> None:
         """For `size` bytes at `path`: what was used longest ago goes. Raises OSError."""
@@ -58,15 +72,29 @@ class KvFiles:
                 file.path.unlink()
             excess -= file.size
 
-    def _find(self, *, drafts: bool) -> list[KvFile]:
+    def _find(self, is_wanted: Callable[[str], bool]) -> list[KvFile]:
         found = []
         with suppress(OSError), os.scandir(self._folder) as folder:
             for place in folder:
-                if is_draft(place.name) if drafts else place.name.endswith(_SUFFIX):
+                if is_wanted(place.name):
                     with suppress(OSError):
                         status = place.stat(follow_symlinks=False)
                         found.append(KvFile(status.st_mtime_ns, Path(place.path), status.st_size))
         return found
+
+
+def _is_entry(name: str) -> bool:
+    return name.endswith(_SUFFIX)
+
+
+def _start(group: str) -> str:
+    return f"{_digest(group)[:16]}-"
+
+
+def _digest(text: str) -> str:
+    import hashlib  # 5 ms, and not every run has a state to keep
+
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
 
 
 def remove(path: Path) -> bool:

@@ -26,6 +26,7 @@ from nextok.backends.kv_container import (
     read_tokens,
 )
 from nextok.backends.kv_files import KvFiles, remove
+from nextok.backends.seen_blocks import SeenBlocks
 
 __all__ = ["KvEntry", "KvState", "KvStore"]
 
@@ -49,10 +50,19 @@ class KvEntry:
 class KvStore:
     """A folder of states. Any number of processes may use it at once."""
 
-    def __init__(self, folder: Path, *, cap_bytes: int) -> None:
-        """folder: made when there is something to keep. cap_bytes: of all entries; 0 keeps none."""
+    def __init__(
+        self, folder: Path, *, cap_bytes: int, listener: Callable[[str], None] | None = None
+    ) -> None:
+        """folder: made when there is something to keep. cap_bytes: of all entries; 0 keeps none.
+        listener: told of each entry that is dropped because it is damaged."""
         self._files = KvFiles(folder)
         self._cap_bytes = cap_bytes
+        self._listener = listener
+
+    @property
+    def seen(self) -> SeenBlocks:
+        """Which beginnings of prompts there have been, of those with a state and of others."""
+        return SeenBlocks(self._files.seen)
 
     def put(self, key: str, identity: str, tokens: Sequence[int], state: bytes) -> bool:
         """Keep a state instead of what the key has; others make room for it.
@@ -89,6 +99,15 @@ class KvStore:
         """What is under a key, whoever made it, without reading its state."""
         return self._take(key, _entry)
 
+    def group(self, name: str) -> list[tuple[KvEntry, Sequence[int]]]:
+        """Entries whose keys are `name`, a slash and more, with their tokens; not verified.
+
+        The one used last comes first.
+        """
+        files = reversed(self._files.group(name))
+        found = (self._read(file.path, _entry_and_tokens) for file in files)
+        return [one for one in found if one is not None and one[0].key.startswith(f"{name}/")]
+
     def entries(self) -> list[KvEntry]:
         """All that are sound at first sight; the one used last comes first."""
         found = []
@@ -99,28 +118,37 @@ class KvStore:
 
     def size_bytes(self) -> int:
         """Bytes of all its files, unfinished ones included."""
-        return sum(file.size for file in [*self._files.entries(), *self._files.drafts()])
+        return sum(file.size for file in self._files.all())
 
     def remove(self, key: str) -> bool:
         """Whether there was an entry, which now is gone. Raises OutputError if it must stay."""
         return remove(self._files.path(key))
 
     def clear(self) -> None:
-        """Remove all entries. Raises OutputError if one must stay."""
-        for file in [*self._files.entries(), *self._files.drafts()]:
+        """Remove all there is. Raises OutputError if something must stay."""
+        for file in self._files.all():
             remove(file.path)
 
     def _take(self, key: str, read: Callable[[BinaryIO, Head], _Read | None]) -> _Read | None:
-        """What `read` makes of the key's file. One that is not ours or damaged is removed."""
-        path = self._files.path(key)
+        """What `read` makes of the key's file."""
+
+        def checked(stream: BinaryIO, head: Head) -> _Read | None:
+            if head.header.key != key:
+                raise Damaged("another key")
+            return read(stream, head)
+
+        return self._read(self._files.path(key), checked)
+
+    def _read(self, path: Path, read: Callable[[BinaryIO, Head], _Read | None]) -> _Read | None:
+        """What `read` makes of a file. One that is not ours or damaged is removed."""
         try:
-            with _open(path, self._cap_bytes) as (stream, head):
-                if head.header.key != key:
-                    raise Damaged("another key")
-                return read(stream, head)
-        except Damaged:
+            with _open(path, self._cap_bytes) as opened:
+                return read(*opened)
+        except Damaged as damage:
             with suppress(OSError):
                 path.unlink()
+            if self._listener is not None:
+                self._listener(f"dropped a KV state on disk: {damage}")
         except (OSError, MemoryError):
             pass
         return None
@@ -153,6 +181,10 @@ def _verified(
     with suppress(OSError):
         os.utime(stream.fileno())
     return state
+
+
+def _entry_and_tokens(stream: BinaryIO, head: Head) -> tuple[KvEntry, Sequence[int]]:
+    return _entry(stream, head), read_tokens(stream, head).tolist()
 
 
 def _entry(stream: BinaryIO, head: Head) -> KvEntry:
