@@ -59,6 +59,10 @@ class Replies:
             color=self._screen.color,
         )
 
+    def _can_make_room(self) -> bool:
+        session = self._session
+        return session.resolved.chat.on_full == "drop" and len(session.conversation.window()) > 1
+
     def _shown(self, think: ThinkMode) -> list[Answer]:
         latency = self._latency()
         if latency is None:
@@ -87,7 +91,7 @@ class Replies:
 
     def _forms(self, think: ThinkMode, stream: Callable[[], Stream]) -> list[Answer]:
         status, terminal = self._session.status, self._stdout.is_terminal
-        footer = Footer(self._screen, status)
+        footer = Footer(self._screen, status, self._can_make_room)
         if self._output.jsonl:
             lines = JsonLines(self._stdout.line, turn=self._turns)
             return [lines] if terminal else [lines, footer]

@@ -40,9 +40,11 @@ class Footer:
     """What is said before and after a reply, wherever its words go: how far the reading is, how
     it ended, and what it took."""
 
-    def __init__(self, screen: Screen, status: Status) -> None:
+    def __init__(self, screen: Screen, status: Status, can_make_room: Callable[[], bool]) -> None:
+        """can_make_room: whether older messages may leave a full context, and there are any."""
         self._screen = screen
         self._status = status
+        self._can_make_room = can_make_room
 
     def start(self, facts: RunFacts, origin: float) -> None:
         """Nothing is shown before it takes long."""
@@ -56,9 +58,12 @@ class Footer:
             self._status.clear()
 
     def finish(self, facts: RunFacts, outcome: Outcome) -> None:
-        ending = _ENDINGS.get(outcome.finish.reason)
-        if ending is not None:
-            shown = ending if outcome.text or outcome.reasoning else ending[:1]
+        reason = outcome.finish.reason
+        if reason in _ENDINGS:
+            what, hint = _ENDINGS[reason]
+            if reason is FinishReason.CONTEXT and not self._can_make_room():
+                hint = "/clear begins anew, a larger --ctx-size holds more"
+            shown = [what, hint] if outcome.text or outcome.reasoning else [what]
             self._screen.note(" · ".join(shown).format(tokens=_tokens(outcome)))
         self._screen.note(" · ".join(summary(outcome)))
 
