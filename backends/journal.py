@@ -48,7 +48,7 @@ _PRUNE = (
 )
 _PATIENCE_SECONDS = 0.05
 """For another writer: a generation has ended, and somebody waits for the process to end."""
-_READERS_PATIENCE_SECONDS = 2.0
+_READERS_PATIENCE_SECONDS = 1.0
 
 
 def user_journal() -> Journal:
@@ -127,6 +127,7 @@ class Journal:
 
         try:
             with self._opened(writable) as connection:
+                connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _PRUNE:
                     connection.execute(statement, (before,))
@@ -148,7 +149,7 @@ class Journal:
                 try:
                     _insert(connection, row)
                 finally:
-                    let_go(connection)
+                    let_go(connection, self._files.log_bytes())
             except (Broken, sqlite3.DatabaseError) as error:
                 if inode is None or not means_broken(error):
                     raise

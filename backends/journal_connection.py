@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 
+_LARGE_LOG = 1 << 20
+"""Bytes: some 35 rows. Reading a larger one at each start would take longer than the row."""
+
+
 class Broken(Exception):
     """The file is empty: it was a journal once."""
 
@@ -45,12 +49,17 @@ def checked(connection: Connection, path: Path) -> Connection:
 
 
 def writable(path: Path, patience_seconds: float) -> Connection:
-    """A journal to write to, brought up to date. Raises Broken and OSError, too."""
+    """A journal to write to, brought up to date. Raises Broken and OSError, too.
+
+    Writing waits for no disk: a row is in the log, whose frames are checked, and a power cut may
+    cost the last ones. That holds as long as a log is only ever removed, never begun anew, so
+    it is played into the file by who closes it, and by nobody in between.
+    """
     connection = connect(path, "rw", patience_seconds)
     try:
         migrate(checked(connection, path))
-        # The log is synced when it is played into the file: a power cut may cost the last rows.
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA synchronous = OFF")
     except BaseException:
         connection.close()
         raise
@@ -88,7 +97,7 @@ def empty() -> Connection:
 
 
 def make(path: Path) -> None:
-    """Turn an empty file into a journal without a row. It is on the disk when this returns."""
+    """Turn an empty file into a journal without a row."""
     connection = connect(path, "rw", 0.0)
     try:
         connection.execute("PRAGMA synchronous = OFF")
@@ -96,20 +105,19 @@ def make(path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
-def let_go(connection: Connection) -> None:
-    """Close it and leave the log where it is.
+def let_go(connection: Connection, log_bytes: int) -> None:
+    """Close it, and leave the log where it is until it has grown.
 
     Whoever closes a database last plays its log into it, and waits for the disk twice: 20 ms
-    that nobody has at the end of a process. The next one to write finds the log.
+    or more that nobody has at the end of a process. The next one to write finds the log.
     """
-    if sys.version_info >= (3, 12):
+    if connection.in_transaction:
+        connection.rollback()
+    if log_bytes > _LARGE_LOG:
+        connection.execute("PRAGMA synchronous = NORMAL")
+    elif sys.version_info >= (3, 12):
         import sqlite3
 
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)

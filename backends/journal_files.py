@@ -21,7 +21,8 @@ from nextok.backends.draft_file import private_folder
 _PAUSE_SECONDS = 0.002
 _SHORT_SECONDS, _LONG_SECONDS = 0.02, 2.0
 """To wait for a lock: where nobody may notice, and where somebody asked for it."""
-_BESIDE = ("", "-wal", "-shm")
+_LOG = "-wal"
+_BESIDE = ("", _LOG, "-shm")
 """What SQLite calls the files of a database."""
 _BAD = ".bad"
 _NEW = ".new"
@@ -50,6 +51,13 @@ class JournalFiles:
             with suppress(OSError):
                 total += path.lstat().st_size
         return total
+
+    def log_bytes(self) -> int:
+        """Of what is not in the database itself yet."""
+        try:
+            return os.stat(f"{self.path}{_LOG}").st_size
+        except OSError:
+            return 0
 
     @contextmanager
     def shared(self, patience_seconds: float) -> Iterator[None]:

@@ -156,9 +156,9 @@ def _prune(rest: Since | int, invocation: Invocation) -> int:
     if not count:
         invocation.console.note("nothing to remove from the journal")
         return ANSWERED
-    which = "generation" if count == 1 else f"{count:,} generations"
+    which = "1 generation" if count == 1 else f"{count:,} generations"
     before = "" if moment == math.inf else f" from before {_date(moment)}"
-    question = f"Remove {count if count == 1 else ''}{which}{before}?"
+    question = f"Remove {which}{before}?"
     if not consents(question, invocation, command="nextok log --prune … --yes"):
         return FAILED
     journal.prune(moment)
