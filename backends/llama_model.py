@@ -94,8 +94,9 @@ class LlamaModel:
     def _params(self, options: ContextOptions) -> Any:
         params = self._llama.llama_context_default_params()
         params.n_ctx = options.context_size
-        params.n_batch = options.batch_size
         params.n_ubatch = min(options.ubatch_size, options.batch_size)
+        # Whole ubatches, so that each of a prompt's ends at a multiple of their size.
+        params.n_batch = options.batch_size // params.n_ubatch * params.n_ubatch
         params.n_seq_max = options.sequences
         params.n_threads = params.n_threads_batch = options.threads
         params.flash_attn_type = FLASH_ATTENTION[options.flash_attention]

@@ -14,6 +14,7 @@ from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
 from nextok.cli.settings import (
     BiasSettings,
+    CacheSettings,
     ChatSettings,
     ChatsSettings,
     ConfigSettings,
@@ -37,6 +38,7 @@ GROUPS: tuple[type, ...] = (
     StopSettings,
     OutputSettings,
     ChatSettings,
+    CacheSettings,
     ChatsSettings,
     HubSettings,
     PlotSettings,

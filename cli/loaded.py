@@ -56,11 +56,21 @@ class Loaded:
             context_size=context_size,
             threads=self.threads,
             batch_size=engine.batch_size,
-            ubatch_size=engine.ubatch_size,
+            ubatch_size=self.ubatch_size,
             flash_attention=engine.flash_attn,
             cache_type_k=engine.cache_type_k,
             cache_type_v=engine.cache_type_v,
         )
+
+    @property
+    def ubatch_size(self) -> int:
+        """Prompt tokens computed at once. A GPU is fast with many, and CPUs with a few already.
+
+        The fewer they are, the more of a prompt's beginning can come from a cache: it is cut
+        between them.
+        """
+        offloads = self.weights.can_offload and self.engine.gpu_layers != 0
+        return self.engine.ubatch_size or (512 if offloads else 128)
 
     @property
     def exact(self) -> bool:
@@ -74,7 +84,7 @@ class Loaded:
             self.weights.computes_exactly
             and self.threads == 1
             and engine.flash_attn != "off"
-            and min(engine.batch_size, engine.ubatch_size) < 64
+            and min(engine.batch_size, self.ubatch_size) < 64
         )
 
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from nextok.backends.weights import Chain, Weights
 from nextok.cli.console import Console
@@ -30,12 +30,20 @@ from nextok.generation.reasoning import ReasoningSplitter
 from nextok.generation.sampling import Sampling
 from nextok.generation.stream import generate
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nextok.backends.prompt_reuse import PromptReuse
+
 #: After these the process dies at once, and the kernel frees its memory; doing it before would
 #: take as long again.
 _DEADLY = (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED)
 
 #: Tokens. The engine rounds a context up to a multiple of this.
 _STEP = 256
+
+#: Tokens. Of a shorter prompt nothing is kept: it is read sooner than that is found.
+_LEAST_KEPT = 256
 
 
 class Asked(Protocol):
@@ -94,10 +102,11 @@ class OneShot:
     def _events(
         self, loaded: Loaded, tokens: PromptTokens, model: Model, sampler: Chain
     ) -> Generator[Event, None, None]:
-        tokenizer = loaded.weights.tokenizer
+        tokenizer, cache = loaded.weights.tokenizer, model.new_cache()
+        reuse = self._reuse(loaded, tokens.ids, model.context_size)
         job = Job(
-            model=model,
-            cache=model.new_cache(),
+            model=reuse.model(model, cache) if reuse else model,
+            cache=cache,
             sampler=sampler,
             prompt=tokens.ids,
             is_end=tokenizer.is_end,
@@ -105,7 +114,24 @@ class OneShot:
             max_tokens=loaded.resolved.stops.max_tokens,
         )
         stops = stop_strings(loaded.resolved)
-        return generate(job, tokenizer.piece, stops=stops, abort=self._abort, origin=loaded.at)
+        events = generate(job, tokenizer.piece, stops=stops, abort=self._abort, origin=loaded.at)
+        return reuse.followed(events) if reuse else events
+
+    def _reuse(
+        self, loaded: Loaded, prompt: Sequence[int], context_size: int
+    ) -> PromptReuse | None:
+        """What takes up and keeps beginnings of prompts; imported where there is one to keep."""
+        resolved = loaded.resolved
+        if not _LEAST_KEPT < len(prompt) < context_size or resolved.stops.max_tokens == 0:
+            return None
+        if not resolved.keeps_prompts:
+            return None
+        from nextok.cli.prompt_reuse import prompt_reuse
+
+        options = loaded.context_options(context_size=context_size)
+        return prompt_reuse(
+            loaded, options, prompt, console=self._console, least_tokens=_LEAST_KEPT
+        )  # fmt: skip
 
     def _show_progress(self, event: Event) -> None:
         if isinstance(event, Prefill):

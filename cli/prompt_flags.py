@@ -46,7 +46,13 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         _BUILT,
     ),
     _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", GENERATION),
-    _model("ubatch_size", "-ub --ubatch-size", _BATCH, "Of those, computed at once.", GENERATION),
+    _model(
+        "ubatch_size",
+        "-ub --ubatch-size",
+        Number(low=1, high=2**20, whole=True, words={"auto": None}),
+        "Of those, computed at once. [128, with a GPU 512]",
+        GENERATION,
+    ),
     _model(
         "gpu_layers",
         "-ngl --gpu-layers",

@@ -17,6 +17,7 @@ from nextok.cli.config_file import ConfigFile
 from nextok.cli.flag_table import FLAGS, flags_of
 from nextok.cli.settings import (
     BiasSettings,
+    CacheSettings,
     ChatSettings,
     ChatsSettings,
     EngineSettings,
@@ -112,6 +113,17 @@ class Resolved:
     def chat(self) -> ChatSettings:
         """How a conversation is carried on."""
         return self._fill(ChatSettings)
+
+    @property
+    def cache(self) -> CacheSettings:
+        """What of a prompt is kept."""
+        return self._fill(CacheSettings)
+
+    @property
+    def keeps_prompts(self) -> bool:
+        """Whether what was read of prompts may be kept, and taken up."""
+        private = self.journal.private or self.chat.state_cap == 0
+        return self.cache.cache is not False and not private
 
     @property
     def chats(self) -> ChatsSettings:

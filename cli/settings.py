@@ -76,7 +76,8 @@ class EngineSettings:
     threads: int | None = None
     """None: as many as are fastest here."""
     batch_size: int = 512
-    ubatch_size: int = 512
+    ubatch_size: int | None = None
+    """None: as many as are fast here."""
     gpu_layers: int | None = None
     """None: what the engine's build can do; ALL_LAYERS: all of them."""
     flash_attn: FlashMode = "auto"
@@ -145,6 +146,14 @@ class ChatSettings:
     """Most tokens of reasoning; None: no limit."""
     state_cap: int = 4 << 30
     """Bytes that kept KV states may take on disk, all together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheSettings:
+    """What of a prompt is kept for others that begin alike."""
+
+    cache: bool | None = None
+    """None: what is seen for the second time; False: nothing, and nothing is looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
