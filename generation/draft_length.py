@@ -1,25 +1,30 @@
 """How far it pays to guess ahead.
 
-Promises that guessing never costs more than it has gained before and one percent of all steps:
-where it loses it stops, and tries again from time to time. Goes by how often guesses come true
-and by what passes cost. Pure: it reads no clock and sees no model.
+Promises that guessing costs no more than it has gained before, a few steps and one percent of all
+steps: where it loses it stops, and tries again from time to time. Goes by how often guesses come
+true and by what passes cost. Pure: it reads no clock and sees no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nextok.generation.events import Speculation
+from nextok.generation.guess_record import GuessRecord
 from nextok.generation.step_costs import Costs
 
-_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 62)
-"""What is chosen from: a pass of few different sizes is sooner known."""
 _PAYS = 1.05
 """The gain that is worth it: estimates are off by a few percent."""
 _HOPELESS = 0.5
 """The gain below which nothing is tried again."""
-_FIRST_CREDIT, _MOST_CREDIT, _INTEREST = 2.0, 24.0, 0.01
-"""What may be lost at first, at most at once, and for each plain step, in plain steps."""
+_FIRST_CREDIT, _MOST_CREDIT = 2.0, 24.0
+"""What may be lost at first, and at most, in plain steps."""
+_INTEREST, _TEMPTING_INTEREST = 0.01, 0.04
+"""What may be lost for each plain step, and for one in a run of guesses that would all have come
+true: there is much to be gained then, if passes cost less by now."""
+_TEMPTING = 8
+_OVERDRAFT = 1.5
+"""What may be lost beyond the credit, where that is unlikely."""
 _TRIAL = 1.0
 """Credit that a trial leaves."""
 _FREE = 0.005
@@ -31,10 +36,12 @@ _TOGETHER = 64
 class DraftLength:
     """Decides for one generation. Each step: limit, choose, learn."""
 
-    def __init__(self, costs: Costs) -> None:
-        """costs: may know something from generations before."""
+    def __init__(self, costs: Costs, *, hope: float = 0.5) -> None:
+        """costs: may know something from generations before. hope: the share of guesses that come
+        true, as long as none was seen.
+        """
         self._costs = costs
-        self._record = _Record()
+        self._record = GuessRecord(hope)
         self._tally = _Tally()
         self._credit = _FIRST_CREDIT
         self._is_over = False
@@ -59,7 +66,7 @@ class DraftLength:
     def limit(self, room: int) -> int:
         """How many tokens to guess, `room` at most; 0 when the drafter need not be asked."""
         self._verified = 0 if self._is_over else self._best(room)
-        if self._verified or self._is_over or room < 1:
+        if self._verified or self._is_over or room < 1 or not self._costs.is_known:
             self._limit = self._verified
         else:
             self._limit = int(self._costs.drafting * (self._unread + 1) <= _FREE)
@@ -81,74 +88,36 @@ class DraftLength:
         self._costs.passed(rows, seconds)
         self._tally.step(len(self._draft), len(drawn), seconds)
         self._record.judge(self._guess, drawn)
-        self._unread += len(drawn)
+        if self._guess:  # it has read all its guesses but the last
+            self._unread += 1 + (len(drawn) > len(self._guess))
+        else:
+            self._unread += len(drawn)
         cost = self._costs.rows(rows) + self._costs.drafting * self._read
         self._credit = min(_MOST_CREDIT, self._credit + len(drawn) - cost)
         if self._draft:
             self._since_plain += 1
         else:
             self._since_plain = 0
-            self._credit += _INTEREST
+            is_tempting = self._record.streak >= _TEMPTING
+            self._credit += _TEMPTING_INTEREST if is_tempting else _INTEREST
 
     def _best(self, room: int) -> int:
         """The length of the largest gain that can be afforded, if it pays or is worth a trial."""
         costs = self._costs
         if not costs.is_known or self._since_plain >= _TOGETHER:
             return 0
+        likely = self._record.likely
         best, most_gain, risk = 0, _HOPELESS, 0.0
         for length, expected in self._record.expected(min(room, 2 * costs.explored)):
-            cost = costs.rows(1 + length) + costs.drafting * (self._unread + length)
-            if cost - 1 > self._credit:
+            verifying = costs.rows(1 + length)
+            lost = verifying + costs.drafting * (self._unread + length) - 1
+            if lost > self._credit + _OVERDRAFT or lost * (1 - likely) > self._credit:
                 break
-            if expected / cost > most_gain:
-                best, most_gain, risk = length, expected / cost, cost - 1
-        is_worth_it = most_gain >= _PAYS or self._credit >= risk + _TRIAL
-        return best if is_worth_it else 0
-
-
-class _Record:
-    """How often guesses came true, by how many had just done so in a row.
-
-    The longer a text has been copied, the more likely it is copied on.
-    """
-
-    def __init__(self) -> None:
-        self._came_true = [1.2, 1.8, 2.1, 2.4, 2.7, 2.85]
-        """Made up at first, as if three guesses had been seen of each kind."""
-        self._made = [3.0] * len(self._came_true)
-        self._streak = 0
-
-    def judge(self, guess: Sequence[int], drawn: Sequence[int]) -> None:
-        """Compare them up to the first guess that was wrong."""
-        if not guess:
-            self._streak = 0
-        for guessed, token in zip(guess, drawn, strict=False):
-            kind = self._kind(self._streak)
-            if self._made[kind] > 50:  # what was long ago counts less and less
-                self._made[kind] /= 2
-                self._came_true[kind] /= 2
-            self._made[kind] += 1
-            if guessed != token:
-                self._streak = 0
-                return
-            self._came_true[kind] += 1
-            self._streak += 1
-
-    def expected(self, most: int) -> Iterator[tuple[int, float]]:
-        """Lengths of a draft, with the tokens that one step may then be expected to yield."""
-        yielded = likely = 1.0
-        for length in range(1, min(most, _LENGTHS[-1]) + 1):
-            kind = self._kind(self._streak + length - 1)
-            likely *= self._came_true[kind] / self._made[kind]
-            yielded += likely
-            if length in _LENGTHS:
-                yield length, yielded
-            if likely < 0.05:
-                return
-
-    def _kind(self, streak: int) -> int:
-        """0, 1, 2 to 3, 4 to 7, 8 to 15, more."""
-        return min(streak.bit_length(), len(self._made) - 1)
+            gain = expected / (verifying + costs.drafting * (1 + length))
+            if gain > most_gain:
+                best, most_gain, risk = length, gain, lost
+        may_try = costs.learns and self._credit >= risk + _TRIAL
+        return best if most_gain >= _PAYS or may_try else 0
 
 
 class _Tally:
