@@ -155,6 +155,10 @@ class Interactive:
         self._state.restore()
         leave(FinishReason.INTERRUPTED, signal_number)
 
+    def _leave_alone(self) -> NoReturn:
+        """Nobody reads the replies any more."""
+        self._leave(signal.SIGHUP if self._stdout.is_terminal else signal.SIGPIPE)
+
     def _take_first(self) -> None:
         if self._first:
             show_message(self._first, self._screen)
@@ -194,11 +198,10 @@ class Interactive:
         finish = turn.outcome.finish
         if finish.error is not None:
             self._screen.trouble(str(finish.error))
-        if finish.reason is FinishReason.DISCONNECTED:
-            gone = signal.SIGHUP if self._stdout.is_terminal else signal.SIGPIPE
-            self._leave(turn.signal_number or gone)
         if turn.signal_number:
             self._leave(turn.signal_number)
+        if finish.reason is FinishReason.DISCONNECTED:
+            self._leave_alone()
         if finish.reason is FinishReason.INTERRUPTED:
             self._quiet_until = time.monotonic() + _SWALLOWED
         if turn.taken_back:
@@ -221,6 +224,8 @@ class Interactive:
         try:
             engine = self._session.load(reference)
         except Aborted:
+            if self._session.stage.abort.reason is FinishReason.DISCONNECTED:
+                self._leave_alone()
             self._screen.note("loading was interrupted: your next message loads the model")
             return False
         except NextokError as error:
