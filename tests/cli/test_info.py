@@ -31,19 +31,19 @@ def test_the_object(ask: Ask, starter_gguf: Path, known_models: Path) -> None:
 def test_what_is_kept_of_chats(ask_alone: Ask, scripted: Callable[..., Path]) -> None:
     """Where it is and how large, before there is any and after."""
     kept = ("saved chats", "KV states", "input history")
-    places = {name: ask_alone("info", "--json").object[name] for name in kept}
-    assert all(place.endswith(" (not there yet)") for place in places.values())
+    before = ask_alone("info", "--json").object
+    assert all(before[name].endswith(" (not there yet)") for name in kept)
+    places = {name: Path(before[name].removesuffix(" (not there yet)")) for name in kept}
     letters = scripted(["x", "y"], loop=True, stem="letters")
     assert ask_alone("chat", "-m", letters, "-n", "80", input=b"sing\n").code == 0
+    places["input history"].write_text('"one"\n')
     told = ask_alone("info", "--json").object
     for name, inside in (("saved chats", "chats"), ("KV states", "kv")):
-        folder = Path(places[name].removesuffix(" (not there yet)"))
+        folder = places[name]
         assert folder.name == inside
         (file,) = folder.iterdir()
         assert told[name] == f"{folder} ({size(file.stat().st_size)})"
-    history = Path(told["input history"].removesuffix(" (not there yet)"))
-    history.write_text('"one"\n')
-    assert ask_alone("info", "--json").object["input history"] == f"{history} (6 bytes)"
+    assert told["input history"] == f"{places['input history']} (6 bytes)"
 
 
 def test_what_the_engine_says_of_gpus(ask: Ask) -> None:

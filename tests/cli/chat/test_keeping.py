@@ -135,7 +135,7 @@ def test_two_that_begin_with_the_same_words_at_once(saved: Any) -> None:
 def feed(lines: Path, output: Path, *arguments: str) -> subprocess.Popen[bytes]:
     with open(lines, "rb") as source, open(output, "wb") as sink:
         return subprocess.Popen(
-            [NEXTOK, "chat", "-m", "toy", "-n", "5", *arguments],
+            [NEXTOK, "chat", "-m", "toy", "-n", "5", "--temp", "0", *arguments],
             stdin=source,
             stdout=sink,
             stderr=subprocess.PIPE,
@@ -149,19 +149,20 @@ def test_killed_at_any_instant(saved: Any, tmp_path: Path) -> None:
     turns = 0
     for kill in range(KILLS):
         process = feed(lines, output, *(["-C"] if kill % 3 else []))
-        while not output.stat().st_size and process.poll() is None:
+        answers = dice.randrange(4)
+        while output.read_bytes().count(b"\n") < answers and process.poll() is None:
             time.sleep(0.001)
-        time.sleep(dice.random() * 0.03)
+        time.sleep(dice.random() * 0.01)
         process.kill()
         _, err = process.communicate(timeout=HANG)
         assert (process.returncode, err) == (-signal.SIGKILL, b"")
-        turns += check_cut_chat(saved.path(saved.names()[0]), output)
-    assert len(saved.names()) == len(range(0, KILLS, 3))
+        if answers:
+            turns += check_cut_chat(saved.path(saved.names()[0]), output)
     assert turns > KILLS
 
 
 def check_cut_chat(path: Path, output: Path) -> int:
-    """How many turns it holds: no fewer than what was heard of the last run."""
+    """How many turns it holds, of the last run no fewer than were heard."""
     conversation = Conversation()
     reading = read_records(path, conversation.apply)
     assert reading.bad_count == 0
@@ -170,11 +171,10 @@ def check_cut_chat(path: Path, output: Path) -> int:
     assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))]
     assert all(entry.finish for entry in entries[1::2])
     heard = output.read_bytes().count(b"\n")
-    begun = next(
-        place for place in reversed(range(len(entries))) if entries[place].content == "message 0"
-    )
-    assert len(entries[begun + 1 :: 2]) >= heard - 1
-    return len(roles) // 2
+    begun = max(place for place, one in enumerate(entries) if one.content == "message 0")
+    kept = len(entries[begun + 1 :: 2])
+    assert kept >= heard - 1, "the last one may have been on its way"
+    return kept
 
 
 def test_no_place_for_it_is_said_once(chat: Ask, state_folder: Path, emoji_gguf: Path) -> None:
@@ -339,7 +339,6 @@ def test_a_state_that_does_not_fit_is_read_again(
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
     assert go_on(put=flipped) == (text, False)
-    assert go_on(put=whole[:middle]) == (text, False)
     assert go_on("-ctk", "q8_0")[1] is False
     assert go_on("-m", letters_gguf) == ("xyxy", False)
 
