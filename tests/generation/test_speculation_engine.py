@@ -187,7 +187,7 @@ def test_a_memory_that_cannot_be_cut_is_left_alone_after_the_first_wrong_guess(
 
 COPY = (
     "The lighthouse keeper climbed the narrow stairs every evening at six. He carried a lamp, a "
-    "tin of oil and a small brass key. The wind came in from the north."
+    "tin of oil, and a small brass key. The wind came in from the north."
 )
 
 
