@@ -48,6 +48,12 @@ class LlamaMemory:
         self._lent.remove(cache)
         self._free.append(cache.sequence)
 
+    def close(self) -> None:
+        """The context is about to be freed: from now on its caches hold nothing."""
+        for cache in self._lent:
+            cache.tokens.clear()
+        self.handle = None  # to which the engine does nothing
+
     def settle(self, failed: Sequence[tuple[LlamaCache, Sequence[int]]]) -> None:
         """After a cut-short pass over these: keep what the engine has certainly kept.
 

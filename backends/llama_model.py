@@ -152,6 +152,7 @@ class LlamaModel:
     def close(self) -> None:
         """Free the context; its caches are void."""
         if self.context:
+            self._memory.close()
             self._llama.llama_free(self.context)
             self.context = None
 

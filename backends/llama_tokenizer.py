@@ -27,6 +27,11 @@ class LlamaTokenizer:
         return self._size
 
     @cached_property
+    def kind(self) -> str:
+        """llama.h, enum llama_vocab_type: SentencePiece, byte-level pairs, WordPiece…"""
+        return str(self._llama.llama_vocab_type(self.vocabulary))
+
+    @cached_property
     def bos(self) -> int | None:
         """The token a sequence begins with, where the file says that one is added."""
         token = int(self._llama.llama_vocab_bos(self.vocabulary))

@@ -111,21 +111,25 @@ class LlamaWeights:
         """Whether its kernels give a row the same logits alone and in a batch of up to 63 rows."""
         return int(self._llama.llama_model_ftype(self.model)) in _EXACT_FILE_TYPES
 
+    @property
+    def memory_can_be_cut(self) -> bool:
+        """Not where layers keep a state instead of keys and values."""
+        llama = self._llama
+        return not (
+            llama.llama_model_is_recurrent(self.model) or llama.llama_model_is_hybrid(self.model)
+        )
+
     def open(self, options: ContextOptions, abort: Abort) -> LlamaModel:
         """A context over these weights. EngineError when memory is too small for it."""
         from nextok.backends.llama_model import LlamaModel
 
-        llama = self._llama
         self._check_memory(options)
-        recurrent = (
-            llama.llama_model_is_recurrent(self.model) or llama.llama_model_is_hybrid(self.model)
-        )  # fmt: skip
         return LlamaModel(
             self.model,
             options,
             abort,
             vocabulary_size=len(self.tokenizer),
-            keeps_partial_memory=not recurrent,
+            keeps_partial_memory=self.memory_can_be_cut,
         )
 
     def state_identity(self, options: ContextOptions) -> str:

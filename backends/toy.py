@@ -33,6 +33,7 @@ class ToyTokenizer:
     """One token a byte, and two control tokens."""
 
     bos: int | None = BEGIN
+    kind = "bytes"
 
     def __len__(self) -> int:
         return END + 1
@@ -170,6 +171,7 @@ class Toy:
     quantization: str | None = None
     can_offload = False
     computes_exactly = True
+    memory_can_be_cut = True
 
     def __init__(self) -> None:
         self.tokenizer = ToyTokenizer()

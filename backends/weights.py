@@ -33,6 +33,10 @@ class LoadedTokenizer(Tokenizer, Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def kind(self) -> str:
+        """What kind of vocabulary it is: how texts are cut into tokens."""
+
     def longest_piece(self) -> int:
         """Bytes of the longest token's text. May take a walk over the vocabulary."""
 
@@ -73,6 +77,10 @@ class Weights(Protocol):
     @property
     def computes_exactly(self) -> bool:
         """Whether a row comes out the same alone and in a batch, with the right settings."""
+
+    @property
+    def memory_can_be_cut(self) -> bool:
+        """Whether its caches can be trimmed to any length, so that tokens can be taken back."""
 
     def open(self, options: ContextOptions, abort: Abort) -> Context:
         """A context. EngineError when it cannot be made, before memory is touched."""

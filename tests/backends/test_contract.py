@@ -329,6 +329,47 @@ def test_extend_gives_the_rows_asked_for(model: Context, ids: list[int]) -> None
     assert [row(logits) for logits in rows] == [*expected[1:], expected[3]]
 
 
+@with_memory_that_can_be_cut
+def test_tokens_that_were_tried_can_be_taken_back(
+    loaded: Weights, model: Context, ids: list[int]
+) -> None:
+    """What speculation does: several tokens in one pass, a row for each, and a cut."""
+    assert loaded.memory_can_be_cut
+    cache, other = model.new_cache(), model.new_cache()
+    expected = [row(model.decode(token, other)) for token in ids]
+    model.prefill(ids[:4], cache)
+    for wrong in range(6, 11):
+        tried = [*ids[4:wrong], *reversed(ids[wrong:])]
+        rows = model.extend([Chunk(cache, tried, rows=len(tried))])
+        right = [row(logits) for logits in rows[: wrong - 4]]
+        assert right == expected[4:wrong]
+        assert cache.trim(wrong) == wrong
+        assert row(model.decode(ids[wrong], cache)) == expected[wrong]
+        assert cache.trim(4) == 4
+
+
+@models("recurrent", "hybrid")
+def test_a_state_says_that_it_cannot_be_cut(
+    loaded: Weights, model: Context, ids: list[int]
+) -> None:
+    assert not loaded.memory_can_be_cut
+    cache = model.new_cache()
+    model.prefill(ids, cache)
+    assert cache.trim(5) == 0
+
+
+@every_backend
+def test_a_cache_that_outlives_its_model_does_no_harm(loaded: Weights, ids: list[int]) -> None:
+    """A generation that was dropped in the middle may be closed at any time."""
+    model = loaded.open(OPTIONS, Abort())
+    cache = model.new_cache()
+    model.prefill(ids, cache)
+    model.close()
+    cache.trim(5)
+    cache.trim(0)
+    cache.close()
+
+
 @every_backend
 def test_an_abort_leaves_a_true_ledger(model: Context, abort: Abort, ids: list[int]) -> None:
     cache = model.new_cache()
