@@ -23,7 +23,9 @@ from nextok.cli.chat.desk import Desk
 from nextok.cli.spelling import nearest
 from nextok.generation.errors import UsageError
 
-Takes: TypeAlias = Literal["", "model", "path", "chat", "branch", "setting", "view", "format"]
+Takes: TypeAlias = Literal[
+    "", "model", "file", "files", "chat", "branch", "setting", "view", "think"
+]
 """What can be completed after a command."""
 
 
@@ -71,17 +73,18 @@ COMMANDS: tuple[SlashCommand, ...] = (
     _command("rename", "NAME", "give this chat another name", slash_chats.rename),
     _command("delete", "NAME", "delete a saved chat", slash_chats.delete, "chat"),
     _command("export", "FILE", "write this chat to a .md or .json file", slash_chats.export,
-             "path"),
+             "file"),
     _command("system", "[TEXT]", "what the model is to be; - for nothing", slash_settings.system),
     _command("set", "[FLAG VALUE]", "change a setting, or list them", slash_settings.set_flag,
              "setting"),
     _command("model", "[NAME]", "talk with another model", slash_settings.model, "model"),
-    _command("think", "[show|dim|hide]", "show reasoning, or fold it", slash_settings.think),
+    _command("think", "[show|dim|hide]", "show reasoning, or fold it", slash_settings.think,
+             "think"),
     _command("show", "settings|template|stats|prompt", "look at what is behind",
              slash_context.show, "view"),
     _command("stats", "", "figures of the last reply", slash_context.stats),
     _command("tokens", "[TEXT]", "who takes how much of the context", slash_context.tokens),
-    _command("file", "PATH…", "put files before the next message", slash_session.attach, "path"),
+    _command("file", "PATH…", "put files before the next message", slash_session.attach, "files"),
     _command("copy", "", "copy the last reply", slash_session.copy),
     _command("bye exit quit", "", "leave", slash_session.bye),
 )  # fmt: skip
