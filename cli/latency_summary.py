@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nextok.cli.latency_meter import STALL, LatencyMeter, Reading
+from nextok.cli.latency_meter import LatencyMeter, Reading
 from nextok.cli.report import Outcome, RunFacts
 from nextok.generation.events import Event
 from nextok.generation.finish import FinishReason
@@ -71,7 +71,7 @@ def tokens_line(timings: Timings, reading: Reading | None, *, rates: bool = True
         parts.append(f"{reading.drafted} of {reading.tokens} tokens drafted")
     if reading is not None and reading.stalls:
         word = "stall" if reading.stalls == 1 else "stalls"
-        parts.append(f"{reading.stalls} {word} (over {STALL:g} × the median)")
+        parts.append(f"{reading.stalls} {word}")
     return " · ".join(parts)
 
 
