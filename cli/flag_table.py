@@ -14,12 +14,14 @@ from nextok.cli.plot_flags import PLOT_FLAGS
 from nextok.cli.prompt_flags import MODEL_FLAGS, PROMPT_FLAGS
 from nextok.cli.run_flags import OUTPUT_FLAGS, STOP_FLAGS
 from nextok.cli.sampling_flags import SAMPLING_FLAGS
+from nextok.cli.speculation_flags import SPECULATION_FLAGS
 
 FLAGS: tuple[Flag, ...] = (
     *MODEL_FLAGS,
     *PROMPT_FLAGS,
     *SAMPLING_FLAGS,
     *STOP_FLAGS,
+    *SPECULATION_FLAGS,
     *CHAT_FLAGS,
     *HUB_FLAGS,
     *PLOT_FLAGS,

@@ -24,6 +24,7 @@ from nextok.cli.settings import (
     OutputSettings,
     PlotSettings,
     PromptSettings,
+    SpeculationSettings,
     StopSettings,
 )
 from nextok.generation.errors import UsageError
@@ -36,6 +37,7 @@ GROUPS: tuple[type, ...] = (
     BiasSettings,
     Sampling,
     StopSettings,
+    SpeculationSettings,
     OutputSettings,
     ChatSettings,
     CacheSettings,

@@ -27,6 +27,7 @@ from nextok.cli.settings import (
     OutputSettings,
     PlotSettings,
     PromptSettings,
+    SpeculationSettings,
     StopSettings,
 )
 from nextok.generation.errors import UsageError
@@ -103,6 +104,11 @@ class Resolved:
     def stops(self) -> StopSettings:
         """When it ends."""
         return self._fill(StopSettings)
+
+    @property
+    def speculation(self) -> SpeculationSettings:
+        """Where guesses come from."""
+        return self._fill(SpeculationSettings)
 
     @property
     def output(self) -> OutputSettings:
@@ -207,19 +213,19 @@ def resolve(
     model = resolved.engine.model
     if model is not None:
         resolved = resolved.with_model([model, config.aliases.get(model, model)])
-    return _one_form(resolved)
+    return _one_of(_one_of(resolved, "json", "jsonl"), "lookup", "draft")
 
 
-def _one_form(resolved: Resolved) -> Resolved:
-    """Settle --json and --jsonl, which exclude each other: the stronger layer's holds."""
-    if not (resolved.value("json") and resolved.value("jsonl")):
+def _one_of(resolved: Resolved, one: str, other: str) -> Resolved:
+    """Settle two flags that exclude each other: the stronger layer's holds."""
+    if not (resolved.value(one) and resolved.value(other)):
         return resolved
-    ranks = [_rank(resolved.origin(key)) for key in ("json", "jsonl")]
+    ranks = [_rank(resolved.origin(key)) for key in (one, other)]
     if ranks[0] == ranks[1]:
-        raise UsageError("--json and --jsonl exclude each other: choose one")
-    weaker = "json" if ranks[0] > ranks[1] else "jsonl"
+        raise UsageError(f"--{one} and --{other} exclude each other: choose one")
+    weaker = one if ranks[0] > ranks[1] else other
     flags, *variables = resolved.asked
-    settled = flags._replace(values={**flags.values, weaker: False})
+    settled = flags._replace(values={**flags.values, weaker: _defaults()[weaker]})
     return replace(resolved, asked=(settled, *variables))
 
 

@@ -229,6 +229,16 @@ class JournalSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SpeculationSettings:
+    """Where guesses come from that make a step yield more than one token."""
+
+    lookup: bool = False
+    """Whether the text itself is searched for them."""
+    draft: str | None = None
+    """The model that makes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConfigSettings:
     """What `nextok config` was asked for itself."""
 

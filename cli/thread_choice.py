@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 def may_adapt(resolved: Resolved) -> bool:
     """`--threads`, `--seed` and greedy sampling freeze the count, wherever they were set."""
+    return resolved.engine.threads is None and not is_repeatable(resolved)
+
+
+def is_repeatable(resolved: Resolved) -> bool:
+    """Whether the same tokens are expected of every run."""
     sampling = resolved.sampling
-    return resolved.engine.threads is None and sampling.seed < 0 and not sampling.greedy
+    return sampling.seed >= 0 or sampling.greedy
 
 
 def adaptive(context: Context, loaded: Loaded) -> AdaptiveThreads | None:
