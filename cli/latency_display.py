@@ -31,6 +31,8 @@ class LatencyDisplay:
 
     def start(self, facts: RunFacts, origin: float) -> None:
         self._meter.start(origin)
+        if self._line is not None:
+            self._line.open()
         self._inner.start(facts, origin)
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:

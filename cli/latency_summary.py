@@ -12,8 +12,10 @@ from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span
 from nextok.generation.timings import Timings
 
-_SHOWN = 0.005
-"""Seconds; less is 0.00."""
+_ALWAYS = ("prefill", "decode")
+"""The parts of an account that are worth a figure when they are next to nothing."""
+_NOTHING = 0.005
+"""Seconds; less would be 0.00."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +78,7 @@ def tokens_line(timings: Timings, reading: Reading | None, *, rates: bool = True
 
 
 def account_line(timings: Timings, tokens: int, load_seconds: float | None) -> str:
-    """Where the time went, all of it, but for parts that are too short to show.
-
-    Decode is the gaps and what came after the last token.
-    """
+    """Where the time went, all of it. Decode is the gaps and what came after the last token."""
     gaps = timings.latency.mean * (tokens - 1) if timings.latency is not None else 0.0
     parts = {
         "load": load_seconds or 0.0,
@@ -89,6 +88,10 @@ def account_line(timings: Timings, tokens: int, load_seconds: float | None) -> s
         "decode": gaps + timings.ending_seconds,
         "rendering": timings.rendering_seconds,
     }
-    shown = [f"{name} {seconds:.2f}" for name, seconds in parts.items() if seconds >= _SHOWN]
+    shown = [
+        f"{name} {seconds:.2f}"
+        for name, seconds in parts.items()
+        if seconds >= _NOTHING or name in _ALWAYS
+    ]
     total = timings.total_seconds + (load_seconds or 0.0)
-    return f"{' + '.join(shown)} = {total:.2f} s" if shown else ""
+    return f"{' + '.join(shown)} = {total:.2f} s"

@@ -28,18 +28,22 @@ _OTHERWISE = os.terminal_size((80, 24))
 
 
 class LineBelow:
-    """One line, for the time of one answer; the cursor is at a row's start when it begins."""
+    """One line, for the time of one answer: from `open` to `close`."""
 
     def __init__(self, stdout: Stdout, text: Callable[[int], str]) -> None:
-        """text: the line for so many columns, its colour codes reset at its end."""
+        """text: the line for so many columns, its colour codes reset at their end."""
         self._stdout = stdout
         self._text = text
-        size = self._size()
-        self._cursor = CursorColumn(size.columns)
-        self._rows = size.lines
+        self._cursor = CursorColumn(0)
+        self._rows = 0
         self._is_drawn = False
         self._drawn_at = self._returned_at = float("-inf")
-        stdout.below = self
+
+    def open(self) -> None:
+        """From now on it may be there. The cursor is at a row's start."""
+        size = self._size()
+        self._cursor, self._rows = CursorColumn(size.columns), size.lines
+        self._stdout.below = self
 
     def make_way(self, text: str) -> str:
         """What to write for this text, so that it does not run into the line."""

@@ -39,6 +39,8 @@ _WORTH_KEEPING = 64
 class Request:
     """What one reply is made from."""
 
+    asked_at: float
+    """When it was asked for, in the clock's seconds."""
     tokens: PromptTokens
     sampling: Sampling
     """With its seed drawn."""

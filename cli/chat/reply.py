@@ -66,7 +66,7 @@ def speak(
     stops: StopSettings,
 ) -> Spoken:
     """Make the reply and hand it on. A reader that has gone is an ending like any other."""
-    began = stage.clock()
+    began = request.asked_at
     guarded = [Guarded(answer, stage.abort) for answer in answers]
     delivery = Delivery(guarded, lambda: stage.clock() - began)
     watcher = stage.watcher(deadlines(stops))

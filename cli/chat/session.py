@@ -255,7 +255,7 @@ class Session:
         )
 
     def _spoken(self, engine: Engine, answers: Sequence[Answer], begun: Begun | None) -> Spoken:
-        resolved = self.resolved
+        asked_at, resolved = self.stage.clock(), self.resolved
         self._is_ahead = True
         self.conversation.set_model(engine.reference)
         self.stage.abort.rearm()
@@ -269,6 +269,7 @@ class Session:
         tokens = engine.rendering.tokens(messages, begun)
         sampling = drawn(resolved, engine.weights)
         request = Request(
+            asked_at=asked_at,
             tokens=tokens,
             sampling=sampling,
             max_tokens=limit,

@@ -244,8 +244,9 @@ def test_one_token_and_none() -> None:
     assert tokens_line(timings, meter.reading()) == "TTFT 1.502 s"
     nothing = Stopwatch(10.0).timings(10.25)
     assert tokens_line(nothing, None) == ""
-    assert account_line(nothing, 0, 1.0) == "load 1.00 + queue 0.25 = 1.25 s"
-    assert account_line(Stopwatch(10.0).timings(10.0), 0, 0.0) == ""
+    assert account_line(nothing, 0, 1.0) == (
+        "load 1.00 + queue 0.25 + prefill 0.00 + decode 0.00 = 1.25 s"
+    )
 
 
 def test_no_token_at_all_has_a_summary(ask: Ask, emoji_gguf: Path) -> None:

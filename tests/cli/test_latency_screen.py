@@ -346,6 +346,7 @@ def test_a_failure_takes_it_away() -> None:
     window = Window(40, 5)
     answers = latency(window, OutputSettings(latency=True)).around(plain(window))
     for one in answers:
+        one.start(FACTS, 0.0)
         one.event(Token(0, 0, "word", 1.0, 0.1), [(SpanKind.ANSWER, "word")])
     assert window.lines() == ["word", "TTFT 1000 ms"]
     for one in answers:
