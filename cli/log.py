@@ -51,6 +51,8 @@ _BY_WIDTH: Sequence[tuple[int, Sequence[Cell]]] = (
 """What a terminal of so many columns has room for."""
 _EMPTY_BYTES = 11 * 4096
 """Of a journal without a row, about."""
+_ROUNDED_BYTES = 8 * 4096
+"""By which a table and its indices may be larger than what is in them."""
 
 
 def log(invocation: Invocation) -> int:
@@ -169,12 +171,12 @@ def _prune(rest: Since | int, invocation: Invocation) -> int:
 
 def _excess(queries: JournalQueries, most_bytes: int) -> float:
     """The moment before which everything goes so that the rest takes no more than so much."""
-    rows = queries.count_before(math.inf)
-    a_row = (queries.size_bytes() - _EMPTY_BYTES) / max(rows, 1)
-    kept = int((most_bytes - _EMPTY_BYTES) / a_row) if a_row > 0 else rows
-    if kept >= rows:
+    taken, rows = queries.size_bytes(), queries.count_before(math.inf)
+    if taken <= most_bytes:
         return -math.inf
-    moment = queries.moment_of(rows - max(kept, 0))
+    a_row = max(1.0, (taken - _EMPTY_BYTES) / max(rows, 1))
+    kept = max(0, int((most_bytes - _EMPTY_BYTES - _ROUNDED_BYTES) / a_row))
+    moment = queries.moment_of(max(0, rows - kept))
     return math.inf if moment is None else moment
 
 
