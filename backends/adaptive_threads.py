@@ -32,6 +32,11 @@ class AdaptiveThreads:
         self._threads = policy.most
 
     @property
+    def threads(self) -> int:
+        """What the next pass takes."""
+        return self._threads
+
+    @property
     def context_size(self) -> int:
         """The context's."""
         return self._context.context_size

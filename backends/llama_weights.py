@@ -112,6 +112,11 @@ class LlamaWeights:
         return int(self._llama.llama_model_ftype(self.model)) in _EXACT_FILE_TYPES
 
     @property
+    def weight_bytes(self) -> int:
+        """All tensors together."""
+        return int(self._llama.llama_model_size(self.model))
+
+    @property
     def memory_can_be_cut(self) -> bool:
         """Not where layers keep a state instead of keys and values."""
         llama = self._llama

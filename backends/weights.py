@@ -79,6 +79,10 @@ class Weights(Protocol):
         """Whether a row comes out the same alone and in a batch, with the right settings."""
 
     @property
+    def weight_bytes(self) -> int:
+        """How large they are, all together."""
+
+    @property
     def memory_can_be_cut(self) -> bool:
         """Whether its caches can be trimmed to any length, so that tokens can be taken back."""
 

@@ -16,6 +16,7 @@ from nextok.backends.threads import allowed_cpus, default_threads
 from nextok.cli.console import Console
 from nextok.cli.finding import Finder, Surroundings
 from nextok.cli.flag_table import BY_WORD
+from nextok.cli.opened import Opened, Opening
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import EngineSettings
 from nextok.cli.status import Status
@@ -44,6 +45,24 @@ class Loaded:
     """Watched since the load began."""
     context_limit: int
     """The most tokens, prompt and answer together."""
+    draft: Weights | None = None
+    """A smaller model that guesses ahead."""
+
+    def close(self) -> None:
+        """Free the weights; everything made from them must be closed before."""
+        self.weights.close()
+        if self.draft is not None:
+            self.draft.close()
+
+    @property
+    def guesses(self) -> bool:
+        """Whether a step may yield more than one token."""
+        return self.draft is not None or self.resolved.speculation.lookup
+
+    @property
+    def offloads(self) -> bool:
+        """Whether layers are on a GPU."""
+        return self.weights.can_offload and self.engine.gpu_layers != 0
 
     @property
     def engine(self) -> EngineSettings:
@@ -69,8 +88,7 @@ class Loaded:
         The fewer they are, the more of a prompt's beginning can come from a cache: it is cut
         between them.
         """
-        offloads = self.weights.can_offload and self.engine.gpu_layers != 0
-        return self.engine.ubatch_size or (512 if offloads else 128)
+        return self.engine.ubatch_size or (512 if self.offloads else 128)
 
     @property
     def exact(self) -> bool:
@@ -79,13 +97,13 @@ class Loaded:
         Measured: true of these weights' kernels with one thread, flash attention, and fewer than
         64 rows at once.
         """
-        engine = self.engine
-        return (
-            self.weights.computes_exactly
-            and self.threads == 1
-            and engine.flash_attn != "off"
-            and min(engine.batch_size, self.ubatch_size) < 64
-        )
+        return self.rows_are_exact and min(self.engine.batch_size, self.ubatch_size) < 64
+
+    @property
+    def rows_are_exact(self) -> bool:
+        """Whether it comes out the same alone and in a batch of fewer than 64 rows."""
+        is_single = self.threads == 1 and self.engine.flash_attn != "off"
+        return is_single and self.weights.computes_exactly
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,31 +128,43 @@ class Loader:
         """All of it, step after step; says which model answers when none was named."""
         path = self.find()
         self.found(path)
+        draft = self.find_draft()
         if self.resolved.engine.model is None and path is not None:
             self.console.note(f"answering with {path.stem}; -m names another model")
         began = self.clock()
-        return self.settled(path, self.open(path), began)
+        return self.settled(path, self.open(path, draft), began)
 
     def find(self) -> Path | None:
         """The model's file; None is the toy."""
-        finder = Finder(
-            resolved=self.resolved,
-            console=self.console,
-            status=self.status,
-            abort=self.abort,
-            around_fetching=self.around_fetching,
-        )
-        return finder.find(self.resolved.engine.model)
+        return self._finder.find(self.resolved.engine.model)
 
-    def open(self, path: Path | None) -> Weights:
-        """Load the file. Takes long, and may do so in any thread."""
-        engine, status = self.resolved.engine, self.status
+    def find_draft(self) -> Opening | None:
+        """What opens the model that is to guess ahead, if there is to be one."""
+        reference = self.resolved.speculation.draft
+        if reference is None:
+            return None
+        path = self._finder.find(reference)
+        return lambda: self._open(path)
+
+    def open(self, path: Path | None, draft: Opening | None = None) -> Opened:
+        """Load the files. Takes long, and may do so in any thread."""
+        engine = self.resolved.engine
         if engine.threads is None:
             self.cpus.look()  # how busy others are shows while the file is read
+        opened = Opened(weights=self._open(path))
+        if engine.gpu_layers and not opened.weights.can_offload:
+            self.console.warning(
+                "this build of the engine has no GPU support: running on the CPU "
+                "(README says how to get a CUDA, Metal or Vulkan build)"
+            )
+        return opened if draft is None else opened.with_draft(draft)
+
+    def _open(self, path: Path | None) -> Weights:
+        status = self.status
         try:
-            weights = open_weights(
+            return open_weights(
                 path,
-                self._options(engine),
+                self._options(self.resolved.engine),
                 self.abort,
                 seen=SeenFiles(state_folder()),
                 progress=lambda done: status.show(f"loading the model: {done:.0%}"),
@@ -142,16 +172,10 @@ class Loader:
             )
         finally:
             status.clear()
-        if engine.gpu_layers and not weights.can_offload:
-            self.console.warning(
-                "this build of the engine has no GPU support: running on the CPU "
-                "(README says how to get a CUDA, Metal or Vulkan build)"
-            )
-        return weights
 
-    def settled(self, path: Path | None, weights: Weights, began: float) -> Loaded:
+    def settled(self, path: Path | None, opened: Opened, began: float) -> Loaded:
         """The settings that hold for the model, its own recommendations among them."""
-        done = self.clock()
+        done, weights = self.clock(), opened.weights
         named = self.resolved.engine.model
         recommended = recommendations(weights.recommended_sampling, self.console)
         resolved = self.resolved.with_model(names_of(named, path), recommended)
@@ -164,6 +188,17 @@ class Loader:
             threads=engine.threads or default_threads(),
             cpus=self.cpus,
             context_limit=context_limit(engine.ctx_size, weights.trained_context),
+            draft=opened.draft,
+        )
+
+    @property
+    def _finder(self) -> Finder:
+        return Finder(
+            resolved=self.resolved,
+            console=self.console,
+            status=self.status,
+            abort=self.abort,
+            around_fetching=self.around_fetching,
         )
 
     def _options(self, engine: EngineSettings) -> LoadOptions:

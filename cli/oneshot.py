@@ -18,13 +18,13 @@ from nextok.cli.report import RunFacts
 from nextok.cli.resolution import Resolved
 from nextok.cli.settings import LogitBias
 from nextok.cli.status import Status
-from nextok.cli.thread_choice import adaptive, may_adapt
+from nextok.cli.thread_choice import adaptive, is_repeatable, may_adapt
 from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort
 from nextok.generation.errors import UsageError
 from nextok.generation.events import Event, Finish, Prefill
 from nextok.generation.finish import FinishReason
-from nextok.generation.loop import Job
+from nextok.generation.loop import Job, plain_steps
 from nextok.generation.model import Model
 from nextok.generation.reasoning import ReasoningSplitter
 from nextok.generation.sampling import Sampling
@@ -33,7 +33,9 @@ from nextok.generation.stream import generate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nextok.backends.adaptive_threads import AdaptiveThreads
     from nextok.backends.prompt_reuse import PromptReuse
+    from nextok.cli.speculation import Speculation
 
 #: After these the process dies at once, and the kernel frees its memory; doing it before would
 #: take as long again.
@@ -89,18 +91,26 @@ class OneShot:
         sampler = loaded.weights.sampler(
             sampling, context_size=loaded.context_limit, history=tokens.ids
         )
+        guesses = self._speculation(loaded, size, paced)
         self._delivery.start(facts(loaded, tokens, sampling), loaded.at, splitter(tokens))
-        events = self._events(loaded, tokens, paced or model, sampler)
+        events = self._events(loaded, tokens, paced or model, sampler, guesses)
         for event in self._watcher.watched(paced.followed(events) if paced else events):
             self._show_progress(event)
             self._delivery.event(event)
         if self._abort.reason not in _DEADLY:
             sampler.close()
             model.close()
-            loaded.weights.close()
+            if guesses is not None:
+                guesses.close()
+            loaded.close()
 
     def _events(
-        self, loaded: Loaded, tokens: PromptTokens, model: Model, sampler: Chain
+        self,
+        loaded: Loaded,
+        tokens: PromptTokens,
+        model: Model,
+        sampler: Chain,
+        guesses: Speculation | None,
     ) -> Generator[Event, None, None]:
         tokenizer, cache = loaded.weights.tokenizer, model.new_cache()
         reuse = self._reuse(loaded, tokens.ids, model.context_size)
@@ -113,9 +123,29 @@ class OneShot:
             clock=time.monotonic,
             max_tokens=loaded.resolved.stops.max_tokens,
         )
-        stops = stop_strings(loaded.resolved)
-        events = generate(job, tokenizer.piece, stops=stops, abort=self._abort, origin=loaded.at)
+        stops, repeatable = stop_strings(loaded.resolved), is_repeatable(loaded.resolved)
+        loop = guesses.loop(repeatable=repeatable) if guesses else plain_steps
+        events = generate(
+            job, tokenizer.piece, stops=stops, abort=self._abort, origin=loaded.at, loop=loop
+        )
+        events = guesses.followed(events) if guesses else events
         return reuse.followed(events) if reuse else events
+
+    def _speculation(
+        self, loaded: Loaded, context_size: int, paced: AdaptiveThreads | None
+    ) -> Speculation | None:
+        """What guesses ahead; imported where something is to."""
+        if not loaded.guesses:
+            return None
+        from nextok.cli.speculation import speculation
+
+        return speculation(
+            loaded,
+            loaded.context_options(context_size=context_size),
+            self._abort,
+            self._console,
+            threads=lambda: paced.threads if paced else loaded.threads,
+        )
 
     def _reuse(
         self, loaded: Loaded, prompt: Sequence[int], context_size: int

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nextok.generation.events import Finish
+from nextok.generation.events import Finish, Speculation
 from nextok.generation.sampling import Sampling
 from nextok.generation.timings import Latency
 
@@ -68,6 +68,8 @@ def as_json(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
         "exact": facts.exact,
         "timings": _timings(facts, outcome),
     }
+    if finish.speculation is not None:
+        report["speculation"] = _speculation(finish.speculation)
     if outcome.reasoning is not None:
         report["reasoning"] = outcome.reasoning
     if finish.error is not None:
@@ -102,6 +104,10 @@ def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
         "rendering_s": _rounded(timings.rendering_seconds),
         "total_s": _rounded(timings.total_seconds),
     }
+
+
+def _speculation(figures: Speculation) -> dict[str, object]:
+    return {**dataclasses.asdict(figures), "gain": _rounded(figures.gain, 2)}
 
 
 def _milliseconds(latency: Latency | None) -> dict[str, float] | None:
@@ -139,5 +145,13 @@ def two_lines(facts: RunFacts, outcome: Outcome) -> tuple[str, str]:
         )
     if timings.decode_tokens_per_second is not None:
         times.append(f"{timings.decode_tokens_per_second:.1f} tokens/s")
+    if finish.speculation is not None:
+        times.append(_guessed(finish.speculation))
     times.append(f"{facts.threads} threads" if facts.threads != 1 else "1 thread")
     return counts, " · ".join(times)
+
+
+def _guessed(figures: Speculation) -> str:
+    """What guessing ahead came to, in words."""
+    said = f"{figures.accepted} of {figures.drafted} guesses"
+    return said if figures.gain is None else f"{said}, {figures.gain:.2f} ×"

@@ -12,9 +12,11 @@ from nextok.cli.chat.keeping import noted_model
 from nextok.cli.chat.rendering import Rendering
 from nextok.cli.console import Console
 from nextok.cli.loaded import Loaded, warn_beyond_training
+from nextok.cli.oneshot import splitter
 from nextok.cli.thread_choice import adaptive
 from nextok.generation.abort import Abort
-from nextok.generation.loop import Job
+from nextok.generation.loop import Job, Steps, plain_steps
+from nextok.generation.reading_along import ReadingAlong
 from nextok.generation.sliding import Sliding, slide_to
 from nextok.generation.stream import generate
 from nextok.generation.thinking_budget import ThinkingBudget
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from nextok.backends.kv_store import KvStore
     from nextok.cli.prompting import PromptTokens
+    from nextok.cli.speculation import Speculation
     from nextok.generation.events import Event
     from nextok.generation.model import Model, Sampler
     from nextok.generation.reasoning import ReasoningSplitter
@@ -50,6 +53,8 @@ class Request:
     think_budget: int | None
     adapts: bool
     """Whether the thread count may change meanwhile."""
+    repeatable: bool
+    """Whether the same tokens are expected of every run."""
     begun: Sequence[int] = ()
     """Tokens of the reply that are in the prompt already: it goes on."""
     keep: int | None
@@ -69,6 +74,7 @@ class Engine:
         self._model = self.weights.open(self._options, abort)
         self._paced = adaptive(self._model, loaded)
         self.cache = self._model.new_cache()
+        self._speculation = self._guessing(abort, console)
         warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
 
     @property
@@ -104,13 +110,43 @@ class Engine:
                 clock=clock,
                 max_tokens=request.max_tokens,
             )
-            piece = self._piece_after(request.begun)
             events = generate(
-                job, piece, stops=request.stops, abort=self._abort, origin=origin
-            )  # fmt: skip
+                job,
+                self._piece_after(request.begun),
+                stops=request.stops,
+                abort=self._abort,
+                origin=origin,
+                loop=self._loop(request),
+            )
+            if self._speculation is not None:
+                events = self._speculation.followed(events)
             yield from paced.followed(events) if paced else events
         finally:
             sampler.close()
+
+    def _guessing(self, abort: Abort, console: Console) -> Speculation | None:
+        """What guesses ahead, if something is to."""
+        loaded = self.loaded
+        if not loaded.guesses:
+            return None
+        from nextok.cli.speculation import speculation
+
+        return speculation(
+            loaded,
+            self._options,
+            abort,
+            console,
+            threads=lambda: self._paced.threads if self._paced else loaded.threads,
+        )
+
+    def _loop(self, request: Request) -> Callable[[Job], Steps]:
+        """One token a step, or several: none for which a full context would have to slide."""
+        if self._speculation is None:
+            return plain_steps
+        return self._speculation.loop(
+            repeatable=request.repeatable,
+            room=lambda: self.context_size - len(self.cache.tokens) - 1,
+        )
 
     def _frozen(self) -> Model:
         """The model with as many threads as it began with."""
@@ -125,17 +161,17 @@ class Engine:
         return lambda token: (cut.pop() if cut else b"") + piece(token)
 
     def _budgeted(self, sampler: Sampler, request: Request) -> Sampler:
-        splitter = request.splitter
-        if request.think_budget is None or splitter is None:
+        read = splitter(request.tokens)  # its own: what is shown may come later than it is drawn
+        if request.think_budget is None or read is None:
             return sampler
 
         def closing() -> Sequence[int]:
-            return self.weights.tokenizer.encode(f"\n{splitter.closing}\n\n", special=True)
+            return self.weights.tokenizer.encode(f"\n{read.closing}\n\n", special=True)
 
         return ThinkingBudget(
-            sampler,
+            ReadingAlong(sampler, read, self._piece_after(request.begun)),
             budget=request.think_budget,
-            in_reasoning=lambda: splitter.in_reasoning,
+            in_reasoning=lambda: read.in_reasoning,
             closing=closing,
         )
 
@@ -154,7 +190,9 @@ class Engine:
     def close(self) -> None:
         """Free everything."""
         self._model.close()
-        self.weights.close()
+        if self._speculation is not None:
+            self._speculation.close()
+        self.loaded.close()
 
     @property
     def _options(self) -> ContextOptions:

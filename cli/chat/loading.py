@@ -50,9 +50,9 @@ class Loading:
             clock=stage.clock,
             around_fetching=self._attended,
         )
-        path, began = loader.find(), stage.clock()
-        weights = self._abandonable(lambda: loader.open(path))
-        loaded = loader.settled(path, weights, began)
+        path, draft, began = loader.find(), loader.find_draft(), stage.clock()
+        opened = self._abandonable(lambda: loader.open(path, draft))
+        loaded = loader.settled(path, opened, began)
         return self._abandonable(lambda: Engine(loaded, stage.abort, self._console))
 
     def _abandonable(self, work: Callable[[], Held]) -> Held:

@@ -18,7 +18,7 @@ from nextok.cli.chat.reply import COMPLETE, Spoken, Stage, figures, speak
 from nextok.cli.chat.room import Room
 from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
 from nextok.cli.prompting import check_plausible
-from nextok.cli.thread_choice import may_adapt
+from nextok.cli.thread_choice import is_repeatable, may_adapt
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
 
@@ -277,6 +277,7 @@ class Session:
             splitter=splitter(tokens),
             think_budget=resolved.chat.think_budget,
             adapts=may_adapt(resolved),
+            repeatable=is_repeatable(resolved),
             begun=(begun and begun.ids) or (),
             keep=room.kept_beginning(messages) if mode == "shift" else None,
         )

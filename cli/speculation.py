@@ -1,0 +1,159 @@
+"""Guessing ahead for a loaded model, the same way for single answers and for chats.
+
+Promises the tokens of a run without it. Knows where guesses come from and what they are taken to
+cost; how they are verified is the loop's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from nextok.backends.draft_vocabulary import check_can_draft
+from nextok.backends.options import ContextOptions
+from nextok.generation.draft_length import DraftLength
+from nextok.generation.events import Event, Finish
+from nextok.generation.loop import Job, Steps
+from nextok.generation.model_drafter import ModelDrafter
+from nextok.generation.ngram_drafter import NgramDrafter
+from nextok.generation.sampling import Sampling
+from nextok.generation.speculation import Drafter, speculative_steps, unlimited
+from nextok.generation.step_costs import AssumedCosts, MeasuredCosts
+
+if TYPE_CHECKING:
+    from nextok.backends.weights import Weights
+    from nextok.cli.console import Console
+    from nextok.cli.loaded import Loaded
+    from nextok.generation.abort import Abort
+
+_ROW, _ROW_ON_GPU = 0.6, 0.1
+"""What another row of a pass is taken to cost where times may not decide, in plain steps."""
+
+
+class Source(Drafter, Protocol):
+    """A drafter that holds memory until it is closed."""
+
+    @property
+    def hope(self) -> float:
+        """The share of guesses that is taken to come true as long as none was seen."""
+
+    @property
+    def cost(self) -> float:
+        """What a guess is taken to cost where times may not decide, in plain steps."""
+
+    def close(self) -> None:
+        """Free it."""
+
+
+class Lookup(NgramDrafter):
+    """Guesses from the text itself: `--lookup`."""
+
+    hope, cost = 0.5, 0.0
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class DraftModel:
+    """Guesses of a smaller model: `--draft`."""
+
+    hope = 0.8
+
+    def __init__(
+        self,
+        weights: Weights,
+        options: ContextOptions,
+        abort: Abort,
+        *,
+        cost: float,
+        threads: Callable[[], int],
+    ) -> None:
+        """threads: how many to take now. EngineError when there is no context to be had."""
+        self.cost = cost
+        size = min(options.context_size, weights.trained_context or options.context_size)
+        self._context = weights.open(replace(options, context_size=size), abort)
+        greedy = Sampling(seed=0, temperature=0.0)
+        self._sampler = weights.sampler(greedy, context_size=size, history=())
+        self._drafter = ModelDrafter(self._context, self._context.new_cache(), self._sampler)
+        self._threads = threads
+
+    def reset(self, prompt: Sequence[int]) -> None:
+        self._context.set_threads(self._threads())
+        self._drafter.reset(prompt)
+
+    def propose(self, history: Sequence[int], limit: int) -> Sequence[int]:
+        self._context.set_threads(self._threads())
+        return self._drafter.propose(history, limit)
+
+    def close(self) -> None:
+        self._sampler.close()
+        self._context.close()
+
+
+class Speculation:
+    """For one generation after another over one context."""
+
+    def __init__(self, source: Source, *, row_cost: float, exact: bool) -> None:
+        """row_cost: of another row in a pass, where times may not decide, in plain steps. exact:
+        whether a token comes out the same however many rows its pass has.
+        """
+        self._source = source
+        self._exact = exact
+        self._measured = MeasuredCosts()
+        self._assumed = AssumedCosts(drafting=source.cost, row=row_cost)
+        self._length = DraftLength(self._assumed)
+        """That of the generation that goes on."""
+
+    def loop(
+        self, *, repeatable: bool, room: Callable[[], int] = unlimited
+    ) -> Callable[[Job], Steps]:
+        """For one generation. repeatable: whether the same tokens are expected of every run.
+
+        Where a pass over several rows gives other last bits than one over a single row, they would
+        depend on how long passes happened to take: then the text alone decides how far is guessed.
+        """
+        costs = self._assumed if repeatable and not self._exact else self._measured
+        self._length = DraftLength(costs, hope=self._source.hope)
+        return lambda job: speculative_steps(job, self._source, self._length, room=room)
+
+    def followed(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        """The same events; the last one says what guessing came to."""
+        with closing(events):
+            for event in events:
+                if isinstance(event, Finish):
+                    event = replace(event, speculation=self._length.figures)
+                yield event
+
+    def close(self) -> None:
+        """Free what the guesses came from."""
+        self._source.close()
+
+
+def speculation(
+    loaded: Loaded,
+    options: ContextOptions,
+    abort: Abort,
+    console: Console,
+    *,
+    threads: Callable[[], int],
+) -> Speculation | None:
+    """What guesses for this model, in contexts of such options; None where nothing can.
+
+    threads: how many the model's own context takes now. Raises ModelError for a draft model that
+    does not fit, EngineError.
+    """
+    if not loaded.weights.memory_can_be_cut:
+        console.note(
+            "one token a step: the memory of this model is a state, from which guesses "
+            "cannot be taken back"
+        )
+        return None
+    source: Source = Lookup()
+    if loaded.draft is not None:
+        check_can_draft(loaded.draft, loaded.weights)
+        cost = loaded.draft.weight_bytes / loaded.weights.weight_bytes
+        source = DraftModel(loaded.draft, options, abort, cost=cost, threads=threads)
+    row_cost = _ROW_ON_GPU if loaded.offloads else _ROW
+    return Speculation(source, row_cost=row_cost, exact=loaded.rows_are_exact)
