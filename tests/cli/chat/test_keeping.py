@@ -13,12 +13,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nextok.backends.chat_file import read_records
+from nextok.backends.chat_file import ChatFile, read_records
+from nextok.backends.chat_folder import ChatFolder
+from nextok.cli.chat.keeping import Keeping
+from nextok.cli.console import Console
 from nextok.generation.conversation import Conversation
 
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
@@ -130,6 +134,49 @@ def test_two_that_begin_with_the_same_words_at_once(saved: Any) -> None:
         assert (process.returncode, len(out)) == (0, 4)
     assert len(saved.names()) == 4
     assert {saved.said(name)[0] for name in saved.names()} == {("user", "hello")}
+
+
+class Crowded(ChatFolder):
+    """Whatever name it says is free, somebody else takes it at the same moment, twice."""
+
+    rivals = 2
+
+    def new_name(self, first_words: str, now: datetime) -> str:
+        name = super().new_name(first_words, now)
+        if self.rivals:
+            self.rivals -= 1
+            with ChatFile.create(self.path(name)) as rival:
+                rival.append({"type": "system", "text": "a rival"})
+        return name
+
+
+def test_a_name_that_somebody_else_was_faster_to_take(saved: Any) -> None:
+    silent = Console(stream=None, terminal=False, color=False)
+    keeping = Keeping(Crowded(saved.folder), silent, lambda: datetime(2026, 2, 3))
+    conversation = Conversation(keeping.record)
+    conversation.set_model("toy")
+    conversation.say("hello")
+    keeping.close()
+    assert keeping.name == "2026-02-03-hello-3"
+    assert saved.said("2026-02-03-hello-3") == [("user", "hello")]
+    for rival in ("2026-02-03-hello", "2026-02-03-hello-2"):
+        assert saved.conversation(rival).system == "a rival"
+
+
+def test_a_chat_that_could_not_be_saved_is_kept_whole_later(saved: Any) -> None:
+    """In a file of its own: the old one has its beginning already."""
+    silent = Console(stream=None, terminal=False, color=False)
+    keeping = Keeping(ChatFolder(saved.folder), silent, lambda: datetime(2026, 2, 3))
+    conversation = Conversation(keeping.record)
+    conversation.say("hello")
+    saved.path("2026-02-03-hello").unlink()  # from now on it cannot be written any more
+    conversation.reply("hi", finish="eos")
+    assert not keeping.wanted
+    keeping.begin(conversation, None)
+    conversation.say("and you?")
+    keeping.close()
+    assert saved.names() == [keeping.name]
+    assert saved.said() == [("user", "hello"), ("assistant", "hi"), ("user", "and you?")]
 
 
 def feed(lines: Path, output: Path, *arguments: str) -> subprocess.Popen[bytes]:

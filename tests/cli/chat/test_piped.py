@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -324,13 +326,36 @@ def test_the_reader_takes_one_line(saved: Any, emoji_gguf: Path) -> None:
     assert saved.said()[:2] == [("user", "one"), ("assistant", EMOJI)]
 
 
-def test_a_reader_that_is_gone_before_the_model_is_there(start: Start, emoji_gguf: Path) -> None:
-    process = start("-m", emoji_gguf)
+def loading(start: Start, slow_gguf: Any) -> Process:
+    """A chat that is loading its model, and has been for a while."""
+    process = start("-m", slow_gguf.path, env={**os.environ, **slow_gguf.environ})
+    say(process, b"one\n")
+    while not slow_gguf.began.exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    return process
+
+
+def test_a_reader_that_goes_away_while_the_model_is_loaded(
+    start: Start, saved: Any, slow_gguf: Any
+) -> None:
+    process = loading(start, slow_gguf)
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
-    _, err = process.communicate(b"one\ntwo\n", timeout=HANG)
+    _, err = process.communicate(timeout=HANG)
     assert (process.returncode, err) == (-signal.SIGPIPE, b"")
+    assert saved.names() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_model_is_loaded(
+    start: Start, saved: Any, slow_gguf: Any, number: int
+) -> None:
+    process = loading(start, slow_gguf)
+    process.send_signal(number)
+    assert finish(process) == (-number, b"", "")
+    assert saved.names() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

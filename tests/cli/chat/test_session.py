@@ -155,6 +155,17 @@ def test_a_turn_that_fails_leaves_no_trace(chat: Chat, starter_gguf: Path) -> No
     assert session.conversation.messages() == before
 
 
+@pytest.mark.parametrize("words", [300, 300_000], ids=["too long", "out of all proportion"])
+def test_an_edit_that_fails_leaves_what_was_said(chat: Chat, emoji_gguf: Path, words: int) -> None:
+    session = chat(emoji_gguf, ctx_size=256)
+    session.say("Hello.", [])
+    before = session.conversation.messages()
+    assert len(before) == 2
+    with pytest.raises(ContextError, match="the context holds 256"):
+        session.edit("word " * words, [])
+    assert session.conversation.messages() == before
+
+
 def test_an_interrupt_before_the_first_word_takes_the_message_back(
     chat: Chat, starter_gguf: Path
 ) -> None:
