@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 ColorMode: TypeAlias = Literal["auto", "always", "never"]
 ThinkMode: TypeAlias = Literal["show", "dim", "hide"]
@@ -192,8 +192,7 @@ class PlotSettings:
     """Path of the PNG or SVG to draw; None: the terminal."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Since:
+class Since(NamedTuple):
     """A moment in the past: so long ago, or a date. One of the two."""
 
     ago_seconds: float = 0.0
