@@ -5,9 +5,8 @@ Pure: figures in, one line out. The width of each figure stays the same while it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import NamedTuple
 
 from nextok.cli.latency_meter import RECENT, Pace, Reading, Spread
@@ -17,6 +16,9 @@ _ASCII_BARS = "_.-:=+*#"
 _STALL = "!"
 """A stall's mark where there is no colour to show it."""
 _LEAST_BARS = 6
+_SPARKLINE = 3
+"""Its rank: parts that come before it may take its room."""
+_GAP = "  "
 _PLAIN, _DIM = "", "2"
 INKS = {
     Pace.QUICK: "32",
@@ -43,27 +45,21 @@ class Piece(NamedTuple):
     ink: str = _PLAIN
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """What is shown whole or not at all."""
 
     rank: int
     """How soon it is left out: the highest first."""
     pieces: Sequence[Piece]
-    gap: str = "  "
+    gap: str = _GAP
     """What sets it off from a part before it."""
-
-    @property
-    def columns(self) -> int:
-        """Without the gap."""
-        return sum(len(piece.text) for piece in self.pieces)
 
 
 def latency_line(reading: Reading, room: int, look: Look) -> str:
     """The figures in no more than `room` columns, with colour codes if the look has any."""
-    reserved = _LEAST_BARS + len(Part.gap) if reading.recent else 0
+    reserved = _LEAST_BARS + len(_GAP) if reading.recent else 0
     shown, left = _fitting(_parts(reading), room, reserved)
-    bars = min(RECENT, left - len(Part.gap) if shown else left)
+    bars = min(RECENT, left - len(_GAP) if shown else left)
     if bars >= _LEAST_BARS and reading.recent:
         shown.append(_sparkline(reading, bars, look))
     return "".join(
@@ -79,32 +75,28 @@ def _fitting(parts: Sequence[Part], room: int, reserved: int) -> tuple[list[Part
     """
     kept: set[int] = set()
     left = room
-    for part in sorted(parts, key=lambda part: part.rank):
-        needed = part.columns + (len(part.gap) if kept else 0)
-        if needed + (reserved if part.rank > _SPARKLINE else 0) <= left:
-            kept.add(part.rank)
+    for rank, pieces, gap in sorted(parts):
+        needed = sum([len(text) for text, _ in pieces]) + (len(gap) if kept else 0)
+        if needed + (reserved if rank > _SPARKLINE else 0) <= left:
+            kept.add(rank)
             left -= needed
     return [part for part in parts if part.rank in kept], left
-
-
-_SPARKLINE = 3
-"""Its rank: what comes before it may take its room."""
 
 
 def _parts(reading: Reading) -> list[Part]:
     """What there is to say, in the line's order."""
     ttft = _milliseconds(reading.ttft_seconds).strip()
-    parts = [Part(rank=6, pieces=_labelled("TTFT", ttft, "ms"))]
+    parts = [Part(6, _labelled("TTFT", ttft, "ms"))]
     if reading.spread is not None:
         parts += _spread(reading.spread, reading.pace)
     if reading.tokens_per_second is not None:
-        parts.append(Part(rank=1, pieces=_labelled("", short(reading.tokens_per_second), "tok/s")))
+        parts.append(Part(1, _labelled("", short(reading.tokens_per_second), "tok/s")))
     if reading.drafted:
         drafted = f"{reading.drafted}/{reading.tokens}"
-        parts.append(Part(rank=8, pieces=_labelled("drafted", drafted)))
+        parts.append(Part(8, _labelled("drafted", drafted)))
     if reading.stalls:
         word = "stall" if reading.stalls == 1 else "stalls"
-        parts.append(Part(rank=4, pieces=[Piece(f"{reading.stalls} {word}", INKS[Pace.STALLED])]))
+        parts.append(Part(4, [Piece(f"{reading.stalls} {word}", INKS[Pace.STALLED])]))
     return parts
 
 
@@ -114,10 +106,10 @@ def _spread(spread: Spread, pace: Pace) -> list[Part]:
         for label, value in (("p50", spread.p50), ("p95", spread.p95), ("max", spread.max))
     )
     return [
-        Part(rank=0, pieces=[Piece(_milliseconds(spread.last), INKS[pace]), Piece(" ms", _DIM)]),
-        Part(rank=2, pieces=p50),
-        Part(rank=5, pieces=p95, gap=" "),
-        Part(rank=7, pieces=most, gap=" "),
+        Part(0, [Piece(_milliseconds(spread.last), INKS[pace]), Piece(" ms", _DIM)]),
+        Part(2, p50),
+        Part(5, p95, " "),
+        Part(7, most, " "),
     ]
 
 
@@ -128,18 +120,21 @@ def _labelled(label: str, value: str, unit: str = "") -> Sequence[Piece]:
 
 def _sparkline(reading: Reading, bars: int, look: Look) -> Part:
     """A bar a gap, the newest last; twice the median (or the 95th percentile) fills it."""
-    spread = reading.spread
+    glyphs = BARS if look.unicode else _ASCII_BARS
+    spread, highest = reading.spread, len(glyphs) - 1
     top = max(2 * spread.p50, spread.p95) if spread is not None else 0.0
-    recent = reading.recent[-bars:]
-    pieces = [Piece(_bar(gap, pace, top, look), INKS[pace]) for gap, pace in recent]
-    return Part(rank=_SPARKLINE, pieces=pieces)
-
-
-def _bar(gap: float, pace: Pace, top: float, look: Look) -> str:
-    if pace is Pace.STALLED and not look.color:
-        return _STALL
-    bars = BARS if look.unicode else _ASCII_BARS
-    return bars[min(len(bars) - 1, int(gap / top * len(bars)) if top > 0 else 0)]
+    steps = len(glyphs) / top if top > 0 else 0.0
+    pieces: list[Piece] = []
+    before, run = Pace.USUAL, ""
+    for gap, pace in reading.recent[-bars:]:
+        if pace is not before:
+            pieces.append(Piece(run, INKS[before]))
+            before, run = pace, ""
+        level = int(gap * steps)
+        run += glyphs[level if level < highest else highest]
+        if pace is Pace.STALLED and not look.color:
+            run = run[:-1] + _STALL
+    return Part(_SPARKLINE, [*pieces, Piece(run, INKS[before])])
 
 
 def short(value: float) -> str:
@@ -158,10 +153,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _painted(pieces: Sequence[Piece], look: Look) -> str:
-    return "".join(_runs(pieces)) if look.color else "".join(piece.text for piece in pieces)
-
-
-def _runs(pieces: Sequence[Piece]) -> Iterator[str]:
-    for ink, group in groupby(pieces, lambda piece: piece.ink):
-        text = "".join(piece.text for piece in group)
-        yield f"\x1b[{ink}m{text}\x1b[0m" if ink else text
+    if not look.color:
+        return "".join([text for text, _ in pieces])
+    return "".join([f"\x1b[{ink}m{text}\x1b[0m" if ink else text for text, ink in pieces if text])
