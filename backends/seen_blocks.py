@@ -35,6 +35,12 @@ class SeenBlocks:
                 return index
         return len(hashes)
 
+    def size_bytes(self) -> int:
+        """Of the file."""
+        with suppress(OSError):
+            return self._path.lstat().st_size
+        return 0
+
     def add(self, hashes: Sequence[int]) -> None:
         """Remember some that have not been seen."""
         if hashes:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "info", "config", "plot", "stats", "log", "forget",
+    "cache", "info", "config", "plot", "stats", "log", "forget",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -150,6 +150,12 @@ COMMANDS: tuple[Command, ...] = (
         word="WHAT",
         many=True,
         word_help="journal, chats, history, states; without a word you are asked.",
+    ),
+    Command(
+        name="cache",
+        help="Say what is kept of what models have read of chats and prompts, or remove it.",
+        word="ls|size|clear",
+        word_help="List it (that is meant without a word), sum it up, or remove it all.",
     ),
     Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
     Command(

@@ -10,7 +10,7 @@ from nextok.cli.flags import EVERYWHERE, GENERATION, Flag, flag
 from nextok.cli.number_types import Duration, Number
 
 _REPORTING: tuple[CommandName, ...] = (
-    "generate", "tokens", "show", "ls", "search", "info", "config", "chats",
+    "generate", "tokens", "cache", "show", "ls", "search", "info", "config", "chats",
     "stats", "log",
 )  # fmt: skip
 

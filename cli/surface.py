@@ -117,6 +117,9 @@ def _argument(command: Command) -> TyperArgument:
     def complete(ctx: Any, args: list[str], incomplete: str) -> list[str]:
         if command.word in ("MODEL", "REF"):
             return complete_model(incomplete)
+        choices = (command.word or "").split("|")
+        if len(choices) > 1:
+            return [one for one in choices if one.startswith(incomplete)]
         if command.word == "COMMAND":
             return [one.name for one in COMMANDS if one.name.startswith(incomplete)]
         return []
