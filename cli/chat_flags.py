@@ -53,7 +53,7 @@ CHAT_FLAGS: tuple[Flag, ...] = (
         "--think-budget",
         Number(low=0, high=2**31 - 1, whole=True, words={"none": None}),
         "Most tokens of reasoning.",
-        GENERATION,
+        _CHAT,
     ),
     _kept(
         "state_cap",
