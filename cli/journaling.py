@@ -7,8 +7,7 @@ answer does, so that a generation of which nobody could tell the end has a row, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.generation.errors import ContextError, EngineError, NextokError, OutputError
 from nextok.generation.events import Event, Finish, Prefill, Token
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from nextok.cli.settings import JournalSettings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Begun:
+class Begun(NamedTuple):
     """What is known of a generation before its model is loaded."""
 
     command: CommandName
@@ -161,8 +159,7 @@ class Notes:
 def _with_figures(row: Row, facts: RunFacts, ended: Finish) -> Row:
     """With all there is once the model had its prompt."""
     timings, latency = ended.timings, ended.timings.latency
-    row = replace(
-        row,
+    row = row._replace(
         threads=facts.threads,
         prompt_tokens=ended.prompt_tokens,
         cached_tokens=ended.cached_tokens,
@@ -173,8 +170,7 @@ def _with_figures(row: Row, facts: RunFacts, ended: Finish) -> Row:
     )
     if latency is None:
         return row
-    return replace(
-        row,
+    return row._replace(
         decode_seconds=latency.mean * (ended.completion_tokens - 1),
         itl_p50_seconds=latency.p50,
         itl_p95_seconds=latency.p95,

@@ -11,8 +11,8 @@ from nextok.cli.flag_types import Written
 from nextok.cli.number_types import Size
 from nextok.cli.settings import Since
 
-_AGE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(m|h|d|w|y)", re.ASCII)
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.ASCII)
+_AGE = r"([0-9]+(?:\.[0-9]+)?) ?(m|h|d|w|y)"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*"
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0}
 _UNITS = "KMGTB"
 
@@ -24,10 +24,10 @@ class Moment(Written):
     expected = "an age such as 12h, 7d or 4w, or a date such as 2026-01-31"
 
     def parse(self, text: str) -> object:
-        age = _AGE.fullmatch(text)
+        age = re.fullmatch(_AGE, text, re.ASCII)
         if age is not None:
             return Since(ago_seconds=float(age[1]) * _SECONDS[age[2]])
-        if not _DATE.fullmatch(text):
+        if not re.fullmatch(_DATE, text, re.ASCII):
             raise ValueError
         from datetime import datetime
 
