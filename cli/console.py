@@ -5,6 +5,7 @@ Also the one place that decides about colour, and the one that makes foreign tex
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ _CONTROL.update(dict.fromkeys([*range(0x80, 0xA0), *range(0x202A, 0x202F)], "\uf
 _CONTROL.update(dict.fromkeys(range(0x2066, 0x206A), "\ufffd"))
 _LONE_RETURN = re.compile("\r(?!\n)")
 _BREAKS = re.compile("\\s*[\n\r]\\s*")
+_COLUMNS = 80
+"""Of a terminal that does not know its own width."""
 _RED, _YELLOW, _DIM, _PLAIN = "\x1b[1;31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
@@ -90,6 +93,15 @@ class Console:
     def redraws(self) -> bool:
         """Whether a line can be replaced: a terminal that can, and nobody asked for quiet."""
         return self.terminal and self.color and not self.quiet
+
+    @property
+    def columns(self) -> int:
+        """The terminal's width."""
+        try:
+            found = os.get_terminal_size(self.stream.fileno()).columns if self.stream else 0
+        except (OSError, ValueError):
+            found = 0
+        return found or _COLUMNS
 
     def redraw(self, text: str, *, styled: bool = False) -> bool:
         """Replace the current line, unless it cannot be; whether it could.

@@ -37,6 +37,8 @@ class Status:
 
     def draw(self, text: str, *, styled: bool = False) -> bool:
         """Replace the line at once; whether it could be. styled: it has its own escape codes."""
+        if not styled:
+            text = text[: self._console.columns - 1]  # a line that wraps cannot be replaced
         with self._turn:
             drawn = not self._closed and self._console.redraw(text, styled=styled)
             self._shown = self._shown or drawn

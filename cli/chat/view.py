@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from nextok.cli.chat.markdown_width import fitting
 from nextok.cli.chat.screen import DIM, Screen
 from nextok.cli.report import Outcome, RunFacts
 from nextok.cli.status import Status
@@ -52,8 +51,7 @@ class Footer:
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:
         if isinstance(event, Prefill):
-            text = f"reading: {event.done:,} of {event.total:,} tokens"
-            self._status.show(fitting(text, self._screen.size.columns - 1))
+            self._status.show(f"reading: {event.done:,} of {event.total:,} tokens")
         elif isinstance(event, Finish):
             self._status.clear()
 
@@ -113,8 +111,7 @@ class ReplyView:
     def _thought(self, text: str) -> None:
         self._thoughts += 1
         if self._think == "hide":
-            counted = f"thinking: {self._thoughts:,} tokens"
-            self._status.draw(fitting(counted, self._screen.size.columns - 1))
+            self._status.draw(f"thinking: {self._thoughts:,} tokens")
             return
         self._status.clear()
         if self._thoughts == 1:

@@ -23,6 +23,7 @@ from typing import Any
 
 import pyte
 import pytest
+from wcwidth import wcwidth
 
 from nextok.backends.chat_file import read_records
 from nextok.cli.chat.editor import Editor, Suggestion
@@ -74,8 +75,24 @@ class Emulator(pyte.Screen):
     """A screen that answers what a terminal is asked (where the cursor is, what it is)."""
 
     def __init__(self, columns: int, rows: int, answer: Callable[[str], None]) -> None:
+        self._texts: dict[int, str] = {}
         super().__init__(columns, rows)
         self._answer = answer
+
+    def texts(self) -> list[str]:
+        """Every row's text; only those that were drawn on since are read anew."""
+        for row in self.dirty:
+            self._texts[row] = self._text(row)
+        self.dirty.clear()
+        return [self._texts[row] for row in range(self.lines)]
+
+    def _text(self, row: int) -> str:
+        line, text, is_second_half = self.buffer[row], "", False
+        for column in range(max(line, default=-1) + 1):
+            char = "" if is_second_half else line[column].data
+            is_second_half = wcwidth(char[:1]) == 2
+            text += char
+        return text.rstrip()
 
     def write_process_input(self, data: str) -> None:
         self._answer(data)
@@ -177,7 +194,7 @@ class Terminal:
     def lines(self) -> list[str]:
         """The screen's lines, without blanks at their ends, down to the last that has any."""
         self._take_output(0)
-        lines = [line.rstrip() for line in self._emulator.display]
+        lines = self._emulator.texts()
         while lines and not lines[-1]:
             lines.pop()
         return lines

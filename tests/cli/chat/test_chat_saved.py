@@ -173,13 +173,12 @@ def test_a_damaged_chat_is_mended_and_goes_on(talk: Talk, emoji_gguf: Path, chat
     assert backup.read_bytes() == damaged
 
 
-def test_a_private_chat_leaves_nothing(talk: Talk, emoji_gguf: Path, chats: Path) -> None:
+def test_a_chat_that_is_not_kept_can_be_kept_after_all(
+    talk: Talk, emoji_gguf: Path, chats: Path
+) -> None:
     chat = talk(emoji_gguf, "--no-save")
     chat.say("hello")
-    assert chat.leave() == 0
-    assert sorted(one.name for one in chats.parent.iterdir()) == ["checked-models.json"]
-    chat = talk(emoji_gguf, "--no-save")
-    chat.say("hello")
+    assert not chats.exists() and not (chats.parent / "history").exists()
     assert chat.say("/save after all") == ["kept as after all"]
     assert chat.messages("after all") == ["hello", REPLY]
     chat.say("more")
