@@ -16,29 +16,28 @@ from typing import TYPE_CHECKING, NoReturn
 
 from nextok.backends.folders import state_folder
 from nextok.cli.chat import slash
-from nextok.cli.chat.between import Interrupted, interruptible, take_signals
-from nextok.cli.chat.bottom_line import BottomState, fragments
+from nextok.cli.chat.between import Interrupted, take_signals
+from nextok.cli.chat.bottom_line import fragments
 from nextok.cli.chat.command import chat_folder, make_session
 from nextok.cli.chat.completion import Completion
 from nextok.cli.chat.desk import Desk, TurnMaker
 from nextok.cli.chat.editor import Editor, Left, Terminated
-from nextok.cli.chat.keeping import model_of
+from nextok.cli.chat.partner import Partner
 from nextok.cli.chat.past import show_message, show_past
 from nextok.cli.chat.replies import Replies
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
 from nextok.cli.chat.slash_settings import carry_settings, take_up_settings
+from nextok.cli.chat.standing import standing
 from nextok.cli.chat.terminal_state import TerminalState
 from nextok.cli.console import knows_codes, use_color
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
 from nextok.cli.prompt import joined
-from nextok.cli.question import agreed, can_ask
 from nextok.cli.report import two_lines
 from nextok.cli.stdout import Stdout, open_terminal
 from nextok.cli.trace import opened_trace
-from nextok.generation.abort import Aborted
 from nextok.generation.errors import NextokError
 from nextok.generation.finish import FinishReason
 
@@ -81,6 +80,9 @@ class Interactive:
         self._state = TerminalState(self._keyboard, self._screen)
         self._session = make_session(invocation, self._state)
         self._session.note = self._screen.aside
+        self._partner = Partner(
+            self._session, invocation, self._screen, self._keyboard, self._leave_alone
+        )
         self._desk = self._made_desk()
         self._replies = Replies(
             session=self._session,
@@ -90,12 +92,15 @@ class Interactive:
             trace=opened_trace(invocation),
         )
         self._quiet_until = 0.0
-        self._editor = Editor(
+        self._editor = self._made_editor(terminal.descriptor)
+
+    def _made_editor(self, terminal: int) -> Editor:
+        return Editor(
             history=state_folder() / "history" if self._session.keeping.wanted else None,
             complete=Completion(self._desk),
             bottom_line=self._bottom_line,
             color=self._screen.color,
-            output=terminal.descriptor,
+            output=terminal,
             clock=time.monotonic,
             note=self._screen.note,
             quiet=self._keyboard,
@@ -107,10 +112,10 @@ class Interactive:
             folder=chat_folder(),
             screen=self._screen,
             take_turn=self._take_turn,
-            load=self._load,
+            load=self._partner.load,
             open_chat=self._open_chat,
             show_past=self._show_past,
-            offer_folding=self._offer_folding,
+            offer_folding=self._partner.offer_folding,
             think=self._output.think or ("dim" if self._screen.color else "show"),
         )
 
@@ -123,7 +128,7 @@ class Interactive:
         take_signals(self._state, self._leave)
         take_up_settings(self._desk)
         with self._editor_getting_ready():
-            self._load(self._named_model(), at_start=True)
+            self._partner.load(self._partner.named(), at_start=True)
         self._screen.note("/help lists the commands, Ctrl-D leaves")
         self._screen.blank()
         self._show_past(self._session.keeping.name)
@@ -191,7 +196,7 @@ class Interactive:
         self._take_turn(make)
 
     def _take_turn(self, make: TurnMaker) -> None:
-        if self._session.engine is None and not self._load(self._named_model()):
+        if self._session.engine is None and not self._partner.load(self._partner.named()):
             return
         self._screen.blank()
         turn = make(self._replies.answers(self._desk.think))
@@ -214,68 +219,14 @@ class Interactive:
             for line in two_lines(self._session.last.facts, self._session.last.outcome):
                 self._screen.remark(line, dim=True)
 
-    # Models and chats.
-
-    def _named_model(self) -> str | None:
-        return model_of(self._session.conversation, self._invocation)
-
-    def _load(self, reference: str | None, *, at_start: bool = False) -> bool:
-        """Whether a model is there now. At the start, what is wrong with it ends the chat."""
-        try:
-            engine = self._session.load(reference)
-        except Aborted:
-            if self._session.stage.abort.reason is FinishReason.DISCONNECTED:
-                self._leave_alone()
-            self._screen.note("loading was interrupted: your next message loads the model")
-            return False
-        except NextokError as error:
-            if at_start:
-                raise
-            self._screen.trouble(str(error))
-            return False
-        self._screen.note(f"{engine.weights.name} · context {engine.context_size:,}")
-        self._offer_folding()
-        return True
-
-    def _offer_folding(self) -> None:
-        """A template without a system role: fold the message, or do without."""
-        session = self._session
-        engine = session.engine
-        if engine is None or session.conversation.system is None:
-            return
-        if session.resolved.prompt.fold_system or engine.rendering.takes_system():
-            return
-        question = (
-            "this model's template takes no system message: "
-            "put it at the head of your first message?"
-        )
-        if self._agrees(question):
-            session.resolved = session.resolved.with_set({"fold_system": True})
-            session.conversation.set_setting("fold-system", "1")
-        else:
-            session.conversation.set_system(None)
-            self._screen.note("the system message is left out (--fold-system)")
-
-    def _agrees(self, question: str) -> bool:
-        console = self._invocation.console
-        self._keyboard.restore()
-        try:
-            with interruptible():
-                return can_ask(console) and agreed(question, console, default=True)
-        except Interrupted:
-            console.ask("\n")
-            return False
-        finally:
-            self._keyboard.apply()
-
     def _open_chat(self, name: str | None) -> None:
         session, before = self._session, self._session.conversation.settings
         session.open(name)
         self._desk.attached.clear()
         carry_settings(self._desk, before, keep=name is None)
-        wanted = self._named_model()
+        wanted = self._partner.named()
         if session.engine is not None and wanted not in (None, session.engine.reference):
-            self._load(wanted)
+            self._partner.load(wanted)
         if name is None:
             self._screen.note("a new chat")
         self._show_past(session.keeping.name)
@@ -284,16 +235,4 @@ class Interactive:
         show_past(self._session.conversation, name, self._screen, self._replies.stream)
 
     def _bottom_line(self) -> Sequence[tuple[str, str]]:
-        engine, last = self._session.engine, self._session.last
-        timings = last.outcome.finish.timings if last is not None else None
-        branch = self._session.conversation.current_branch
-        state = BottomState(
-            model=engine.weights.name if engine is not None else "no model",
-            context_used=len(engine.cache.tokens) if engine is not None else 0,
-            context_size=engine.context_size if engine is not None else 0,
-            ttft_seconds=timings.ttft_seconds if timings is not None else None,
-            tokens_per_second=timings.decode_tokens_per_second if timings is not None else None,
-            branch=None if branch == "main" else branch,
-            note="",
-        )
-        return fragments(state, self._screen.size.columns)
+        return fragments(standing(self._session), self._screen.size.columns)

@@ -1,0 +1,25 @@
+"""Where a chat stands: what its bottom line says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nextok.cli.chat.bottom_line import BottomState
+
+if TYPE_CHECKING:
+    from nextok.cli.chat.session import Session
+
+
+def standing(session: Session) -> BottomState:
+    """Of the model, the context, the last reply and the branch."""
+    engine, last = session.engine, session.last
+    timings = last.outcome.finish.timings if last is not None else None
+    branch = session.conversation.current_branch
+    return BottomState(
+        model=engine.weights.name if engine is not None else "no model",
+        context_used=len(engine.cache.tokens) if engine is not None else 0,
+        context_size=engine.context_size if engine is not None else 0,
+        ttft_seconds=timings.ttft_seconds if timings is not None else None,
+        tokens_per_second=timings.decode_tokens_per_second if timings is not None else None,
+        branch=None if branch == "main" else branch,
+    )
