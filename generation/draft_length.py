@@ -44,11 +44,11 @@ class DraftLength:
         self._record = GuessRecord(hope)
         self._tally = _Tally()
         self._credit = _FIRST_CREDIT
-        self._is_over = False
+        self._has_begun = self._is_over = False
         self._limit = self._verified = 0
         """How many guesses are to be made, and how many of them verified."""
-        self._guess: Sequence[int] = ()
-        self._draft: Sequence[int] = ()
+        self._guess: list[int] = []
+        self._draft: list[int] = []
         self._unread = self._read = 0
         """Tokens that the drafter has not seen yet, and those it has read and guessed last."""
         self._since_plain = 0
@@ -65,6 +65,7 @@ class DraftLength:
 
     def limit(self, room: int) -> int:
         """How many tokens to guess, `room` at most; 0 when the drafter need not be asked."""
+        self._has_begun = True
         self._verified = 0 if self._is_over else self._best(room)
         if self._verified or self._is_over or room < 1 or not self._costs.is_known:
             self._limit = self._verified
@@ -72,7 +73,7 @@ class DraftLength:
             self._limit = int(self._costs.drafting * (self._unread + 1) <= _FREE)
         return self._limit
 
-    def choose(self, guess: Sequence[int], seconds: float) -> Sequence[int]:
+    def choose(self, guess: list[int], seconds: float) -> list[int]:
         """Those guesses that are to be verified. seconds: what it took to make them."""
         self._guess, self._draft = guess, guess[: self._verified]
         self._read = 0
@@ -83,7 +84,12 @@ class DraftLength:
         return self._draft
 
     def learn(self, drawn: Sequence[int], seconds: float) -> None:
-        """The tokens drawn in this step, and what it took without the guessing."""
+        """The tokens drawn in this step, and what it took without the guessing.
+
+        Of the first ones nothing is learned: their row is the prompt's.
+        """
+        if not self._has_begun:
+            return
         rows = 1 + len(self._draft)
         self._costs.passed(rows, seconds)
         self._tally.step(len(self._draft), len(drawn), seconds)

@@ -45,42 +45,36 @@ def unlimited() -> int:
 def speculative_steps(
     job: Job, drafter: Drafter, length: DraftLength, *, room: Callable[[], int] = unlimited
 ) -> Steps:
-    """One token a step, or several. It leaves the cache as plain_steps would.
+    """One token a step, or several. It leaves the cache as plain_steps would, and raises like it.
 
     length: decides how many guesses to verify; made for this job. room: how many of them the cache
-    can take before it must forget something, where it may. Raises like plain_steps.
+    can take before it has to forget something.
     """
     check_fits(job)
     if job.max_tokens == 0:
         return FinishReason.LENGTH
-
     # 1. Prefill: as in the plain loop; the drafter reads along.
     rows: Sequence[Logits] = [(yield from _prefill(job, drafter))]
-    history, forgotten = [*job.prompt], 0
-    draft: Sequence[int] = ()
+    history, draft, forgotten = [*job.prompt], list[int](), 0
     last = began = job.clock()
     try:
         while True:
             # 2. Sample: from row after row, as long as what is drawn was drafted.
             drawn, is_over = _sample(job, rows, draft)
             now = job.clock()
-            if len(history) > len(job.prompt):
-                length.learn(drawn, now - began)
+            length.learn(drawn, now - began)
 
             # 3. Trim: the drafts that were not drawn leave the cache.
-            forgotten = len(history) + len(draft) - len(job.cache.tokens)
-            _trim(job, history, drawn[:-1], forgotten, length)
+            forgotten = _trim(job, history, draft, drawn[:-1], length)
 
             # 4. Stop? The model, the user or the context may say so, at each token.
             yield from _yielded(history, drawn, is_over, now, now - last)
-            reason = FinishReason.EOS if is_over else _ended(job, len(history))
-            if reason is not None:
+            if (reason := _ended(job, len(history), is_over)) is not None:
                 return reason
 
             # 5. Propose: guess what comes next, as far as it pays.
             limit = length.limit(min(room(), _room(job, history)))
-            guess, seconds = _propose(job, drafter, history, limit, len(rows[0]))
-            draft = length.choose(guess, seconds)
+            draft = length.choose(*_propose(job, drafter, history, limit, len(rows[0])))
 
             # 6. Verify: the last token and the drafts in one pass; it makes a row for each.
             last, began = now, job.clock()
@@ -114,22 +108,24 @@ def _sample(job: Job, rows: Sequence[Logits], draft: Sequence[int]) -> tuple[lis
 
 
 def _trim(
-    job: Job, history: list[int], accepted: list[int], forgotten: int, length: DraftLength
-) -> None:
-    """Leave `accepted` in the cache behind the history, of which the first tokens are forgotten.
+    job: Job, history: list[int], draft: list[int], accepted: list[int], length: DraftLength
+) -> int:
+    """Leave only the accepted drafts; how many of the first tokens the cache has forgotten.
 
     A memory that cannot be cut there is read again, once: nothing is guessed from then on.
     """
+    forgotten = len(history) + len(draft) - len(job.cache.tokens)
     wanted = len(history) + len(accepted) - forgotten
-    done = job.cache.trim(wanted)
-    if done == wanted:
-        return
-    length.give_up()
-    tokens = [*history, *accepted][forgotten:]
-    while done < wanted:
-        batch = tokens[done : done + job.model.batch_size]
-        job.model.prefill(batch, job.cache)
-        done += len(batch)
+    held = job.cache.trim(wanted)
+    if held < wanted:
+        length.give_up()
+        _read([*history, *accepted][forgotten + held :], job)
+    return forgotten
+
+
+def _read(tokens: Sequence[int], job: Job) -> None:
+    for start in range(0, len(tokens), job.model.batch_size):
+        job.model.prefill(tokens[start : start + job.model.batch_size], job.cache)
 
 
 def _yielded(
@@ -142,8 +138,10 @@ def _yielded(
         history.append(token)
 
 
-def _ended(job: Job, tokens: int) -> FinishReason | None:
-    """The reason to stop that comes with so many tokens in all."""
+def _ended(job: Job, tokens: int, is_over: bool) -> FinishReason | None:
+    """The reason to stop with so many tokens in all, as the plain loop finds it."""
+    if is_over:
+        return FinishReason.EOS
     if tokens - len(job.prompt) == job.max_tokens:
         return FinishReason.LENGTH
     return FinishReason.CONTEXT if tokens >= job.model.context_size else None
