@@ -10,9 +10,7 @@ from nextok.backends.architectures import HYBRID, KNOWN, RECURRENT
 from nextok.backends.ggml_types import BY_NAME
 from nextok.backends.gguf_header import Header
 from nextok.backends.header_values import Values
-
-#: The engine rounds a context up to a multiple of this.
-CONTEXT_STEP = 256
+from nextok.backends.options import CONTEXT_STEP
 
 _OTHER_CACHES = ("attention.kv_lora_rank", "attention.key_length_swa", "attention.shared_kv_layers")
 _SHARED_LAYERS = frozenset({"gemma3n"})

@@ -165,7 +165,7 @@ class LlamaCache:
     def restore(self, state: bytes, tokens: Sequence[int]) -> bool:
         """Take up an exported state. The engine checks its shape, the caller its origin."""
         self.clear()
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        buffer = ctypes.cast(ctypes.c_char_p(state), ctypes.POINTER(ctypes.c_uint8))
         context = self._memory.context
         read = self._llama.llama_state_seq_set_data(context, buffer, len(state), self.sequence)
         last = self._llama.llama_memory_seq_pos_max(self._memory.handle, self.sequence)

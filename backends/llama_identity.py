@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
 
-from nextok.backends.kv_size import CONTEXT_STEP
 from nextok.backends.llama_library import library
-from nextok.backends.options import ContextOptions
+from nextok.backends.options import CONTEXT_STEP, ContextOptions
 
 #: Of ContextOptions. All but `sequences` enter in other ways, see below.
 _NOT_IN_A_STATE = frozenset({"context_size", "sequences", "threads", "batch_size", "ubatch_size"})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CONTEXT_STEP = 256
+"""The engine rounds a context up to a multiple of so many tokens."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:

@@ -8,7 +8,6 @@ leaves its hashes. Knows neither engines nor when a state is written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from nextok.backends.kv_store import KvEntry, KvStore
 from nextok.backends.token_blocks import chained_hashes, shared_blocks
@@ -18,47 +17,39 @@ KIND = "prompt-"
 """What the keys of prompts begin with."""
 
 _LEAST_BLOCK = 32
+"""Tokens: to cut in smaller steps would save less than it costs."""
 _LEAST_GAIN = 8
 """What is kept must be longer than what was there by one part in so many: else a text that grows
-with each run would be written again with each, to save next to nothing."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadingOrder:
-    """How prompts are read: in what two runs must agree to take up each other's states."""
-
-    identity: str
-    """Of the model, and of the settings that a state depends on."""
-    pass_tokens: int
-    """How many are computed at once: the engine's ubatch."""
-
-    @property
-    def block_tokens(self) -> int:
-        """States are cut at multiples of this: where a pass ends, and not too often."""
-        return -(-_LEAST_BLOCK // self.pass_tokens) * self.pass_tokens
+with each run would be written again with each, to save next to nothing. Not if it is asked for."""
 
 
 class PromptPrefixes:
     """Those of one prompt, in a store that any number of processes may use at once."""
 
     def __init__(
-        self, store: KvStore, order: ReadingOrder, prompt: Sequence[int], *, least_tokens: int
+        self,
+        store: KvStore,
+        prompt: Sequence[int],
+        *,
+        identity: str,
+        pass_tokens: int,
+        least_tokens: int,
     ) -> None:
-        """least_tokens: shorter beginnings are neither kept nor looked for."""
+        """identity: of the model, and of the settings that a state depends on. pass_tokens: how
+        many are computed at once, the engine's ubatch. least_tokens: shorter beginnings are
+        neither kept nor looked for."""
         self._store = store
-        self._identity = order.identity
-        self._block = order.block_tokens
+        self._identity = identity
+        # Cut where a pass ends, so that it is the end of one also for those who go on from there.
+        self._block = -(-_LEAST_BLOCK // pass_tokens) * pass_tokens
         # At least the last token is left to be read: only a pass makes logits.
         self._prompt = list(prompt[: (len(prompt) - 1) // self._block * self._block])
-        origin = f"{order.pass_tokens} {order.identity}"
-        self._hashes = chained_hashes(self._prompt, self._block, origin)
+        self._hashes = chained_hashes(self._prompt, self._block, f"{pass_tokens} {identity}")
         self._least = max(1, -(-least_tokens // self._block))
         """In blocks."""
 
     def restore(self, cache: Cache) -> int:
         """Take up the longest that is kept into an empty cache; how many tokens."""
-        if len(self._hashes) < self._least:
-            return 0
         for length, entry in self._candidates():
             kept = self._store.get(entry.key, self._identity, prefix=self._prompt[:length])
             if kept is not None and cache.restore(kept.state, kept.tokens):
@@ -72,13 +63,14 @@ class PromptPrefixes:
 
         held: as many were restored. at_once: whether they need not have been seen before.
         """
+        if not self._is_long:
+            return 0
         seen = self._store.seen.leading(self._hashes)
         self._store.seen.add(self._hashes[seen:])
         blocks = len(self._hashes) if at_once else seen
         length = blocks * self._block
-        if blocks < self._least or (length - held) * _LEAST_GAIN < length:
-            return 0
-        return length
+        is_worth_it = at_once or (length - held) * _LEAST_GAIN >= length
+        return length if blocks >= self._least and length > held and is_worth_it else 0
 
     def keep(self, length: int, state: bytes) -> bool:
         """Keep the state of so many tokens; whether it could be."""
@@ -90,11 +82,18 @@ class PromptPrefixes:
         """Of all prompts that begin like this one: so that no others need to be looked at."""
         return f"{KIND}{self._hashes[self._least - 1]:016x}"
 
+    @property
+    def _is_long(self) -> bool:
+        """Whether there is a beginning that may be kept."""
+        return len(self._hashes) >= self._least
+
     def _candidates(self) -> list[tuple[int, KvEntry]]:
         """What is kept of prompts that begin alike, and how many tokens of each can be used.
 
         The longest comes first; of equal ones, one that ends there, then the one used last.
         """
+        if not self._is_long:
+            return []
         found = [
             (shared_blocks(tokens, self._prompt, self._block) * self._block, entry)
             for entry, tokens in self._store.group(self._group)

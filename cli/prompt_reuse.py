@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nextok.backends.folders import cache_folder
 from nextok.backends.kv_store import KvStore
-from nextok.backends.prompt_prefixes import PromptPrefixes, ReadingOrder
+from nextok.backends.prompt_prefixes import PromptPrefixes
 from nextok.backends.prompt_reuse import PromptReuse
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ def prompt_reuse(
         cap_bytes=resolved.chat.state_cap,
         listener=console.plain if resolved.output.verbose else None,
     )
-    order = ReadingOrder(
+    prefixes = PromptPrefixes(
+        store,
+        prompt,
         identity=loaded.weights.state_identity(options),
         pass_tokens=min(options.ubatch_size, options.batch_size),
+        least_tokens=least_tokens,
     )
-    prefixes = PromptPrefixes(store, order, prompt, least_tokens=least_tokens)
     return PromptReuse(prefixes, at_once=bool(resolved.cache.cache))
