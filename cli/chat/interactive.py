@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from nextok.backends.folders import state_folder
@@ -27,6 +28,7 @@ from nextok.cli.chat.past import show_message, show_past
 from nextok.cli.chat.replies import Replies
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.screen import Screen
+from nextok.cli.chat.screen_console import on_screen
 from nextok.cli.chat.slash_settings import carry_settings, take_up_settings
 from nextok.cli.chat.standing import standing
 from nextok.cli.chat.terminal_state import TerminalState
@@ -62,7 +64,6 @@ class Interactive:
 
         Raises UsageError for a saved chat that cannot be taken up.
         """
-        self._invocation = invocation
         self._output = invocation.resolved.output
         self._first = first
         encoding = sys.stdout.encoding or "utf-8"
@@ -76,6 +77,7 @@ class Interactive:
             draws=knows_codes(invocation.environ),
             quiet=self._output.quiet,
         )
+        invocation = replace(invocation, console=on_screen(invocation.console, self._screen))
         self._keyboard = QuietKeys(sys.stdin.fileno())
         self._state = TerminalState(self._keyboard, self._screen)
         self._session = make_session(invocation, self._state)

@@ -63,7 +63,14 @@ class Screen:
 
     def trouble(self, text: str) -> None:
         """One remark about what did not work."""
-        label = "error:"
+        self._labelled("error:", text)
+
+    def warning(self, text: str) -> None:
+        """One remark about what is not as it should be; silenced by -q."""
+        if not self._quiet:
+            self._labelled("warning:", text)
+
+    def _labelled(self, label: str, text: str) -> None:
         broken = "\n".join(self._broken(f"{label} {one_line(text)}"))
         self._write(f"{BOLD}{label}{PLAIN}{broken[len(label) :]}" if self.color else broken)
 

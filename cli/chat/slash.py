@@ -80,7 +80,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     _command("model", "[NAME]", "talk with another model", slash_settings.model, "model"),
     _command("think", "[show|dim|hide]", "show reasoning, or fold it", slash_settings.think,
              "think"),
-    _command("show", "settings|template|stats|prompt", "look at what is behind",
+    _command("show", "WHAT", "look behind: settings, template, stats or prompt",
              slash_context.show, "view"),
     _command("stats", "", "figures of the last reply", slash_context.stats),
     _command("tokens", "[TEXT]", "who takes how much of the context", slash_context.tokens),

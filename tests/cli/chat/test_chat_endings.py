@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -77,6 +78,32 @@ def test_a_signal_in_the_loading(talk: Talk, slow_gguf: Any, number: int) -> Non
     chat.signal(number)
     assert chat.wait() == -number
     assert not chat.left_behind()
+
+
+@ENDING
+def test_a_signal_while_a_command_runs(
+    talk: Talk, emoji_gguf: Path, tmp_path: Path, number: int
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    chat = talk(emoji_gguf, cwd=tmp_path)
+    chat.send("/file pipe\r")
+    writer = os.open(tmp_path / "pipe", os.O_WRONLY)  # until it reads
+    chat.signal(number)
+    assert chat.wait() == -number
+    os.close(writer)
+    assert not chat.left_behind()
+
+
+def test_a_kill_in_a_reply(talk: Talk, endless: Path) -> None:
+    """Nothing can be done about that, but what was said before is there."""
+    chat = talk(endless, "-c", "0", "-n", "2")
+    chat.say("one")
+    chat.say("/set max-tokens -1")
+    chat.send("two\r")
+    chat.wait_until(lambda: chat.raw.count(b"la") > 9)
+    chat.signal(signal.SIGKILL)
+    assert chat.wait() == -signal.SIGKILL
+    assert chat.messages() == ["one", "la li ", "two"]
 
 
 @pytest.mark.parametrize("phase", ["prompt", "reply"])
