@@ -57,11 +57,11 @@ class SeenBlocks:
         private_folder(self._path.parent)
         descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
-            old = _hashes(descriptor)
-            if len(old) * old.itemsize != os.fstat(descriptor).st_size or _is_much(old + hashes):
-                self._begin_anew(old + hashes)
+            size, data = os.fstat(descriptor).st_size, hashes.tobytes()
+            if size % hashes.itemsize or size + len(data) > _MOST_BYTES:
+                self._begin_anew(_hashes(descriptor) + hashes)
             else:
-                os.write(descriptor, hashes.tobytes())  # in one piece: others append, too
+                os.write(descriptor, data)  # in one piece: others append, too
         finally:
             os.close(descriptor)
 
@@ -80,10 +80,6 @@ def _hashes(descriptor: int) -> array[int]:
     if stat.S_ISREG(status.st_mode) and status.st_size % hashes.itemsize == 0:
         hashes.frombytes(os.pread(descriptor, min(status.st_size, _MOST_BYTES), 0))
     return hashes
-
-
-def _is_much(hashes: array[int]) -> bool:
-    return len(hashes) * hashes.itemsize > _MOST_BYTES
 
 
 def _open_at_once(path: str, _flags: int) -> int:

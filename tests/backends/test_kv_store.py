@@ -86,6 +86,37 @@ def test_a_state_that_begins_otherwise(store: KvStore, file: Path, prefix: list[
     assert entry is not None and entry.used_seconds == 1000.0
 
 
+def test_a_group_is_what_stands_before_the_slash(store: KvStore, folder: Path) -> None:
+    for number, key in enumerate(["group/a", "group/b", "group", "groups/a", "group/a/b"]):
+        assert store.put(key, "model", [number, 7], b"x" * number)
+    assert store.get("group/b", "model") == KvState(tokens=[1, 7], state=b"x")
+    age(store, folder, "group/a", 2e9)
+    found = [(entry.key, list(tokens)) for entry, tokens in store.group("group")]
+    assert found == [("group/a", [0, 7]), ("group/b", [1, 7])]
+    assert [entry.key for entry, _ in store.group("group/a")] == ["group/a/b"]
+    assert store.group("other") == []
+
+
+def test_what_is_damaged_in_a_group_is_dropped_and_told(folder: Path) -> None:
+    told: list[str] = []
+    store = KvStore(folder, cap_bytes=1 << 20, listener=told.append)
+    store.put("group/a", "model", [1], b"x")
+    store.put("group/b", "model", [2], b"y")
+    (file,) = (path for path in folder.iterdir() if path.read_bytes().endswith(b"x"))
+    file.write_bytes(b"garbage")
+    assert [entry.key for entry, _ in store.group("group")] == ["group/b"]
+    assert not file.exists()
+    assert told == ["dropped a KV state on disk: cut short"]
+
+
+def test_what_was_seen_is_counted_and_cleared(store: KvStore, folder: Path) -> None:
+    store.seen.add([1, 2, 3])
+    assert KvStore(folder, cap_bytes=0).seen.leading([1, 2, 3]) == 3
+    assert store.entries() == [] and store.size_bytes() == 24
+    store.clear()
+    assert list(folder.iterdir()) == []
+
+
 def test_nobody_else_can_read_it(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
