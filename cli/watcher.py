@@ -95,16 +95,16 @@ class Watcher:
         signal.pthread_sigmask(signal.SIG_BLOCK, self._taken)
 
     def stop(self) -> None:
-        """The answer is out: nothing can end it any more."""
+        """The answer is out. A signal that comes from now on is that of who took them before."""
         self._alarm.switch_off()
         self._ends_at = None
-        signal.set_wakeup_fd(-1)
         os.write(self._wakeup, _STOP)
         self._thread.join()
-        os.close(self._ours)
-        os.close(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(-1)
+        os.close(self._ours)
+        os.close(self._wakeup)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._taken)
 
     def came_back(self) -> None:
@@ -150,19 +150,25 @@ class Watcher:
                     poll.unregister(self._output)
                     self._trip(FinishReason.DISCONNECTED)
                 elif not self._signals(os.read(self._ours, 64)):
+                    self._look_last()
                     return
             self._check_clock()
 
+    def _look_last(self) -> None:
+        """Signals that came with the word to stop; the next ones wait until they are unblocked."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._taken)
+        os.set_blocking(self._ours, False)
+        with contextlib.suppress(BlockingIOError):
+            self._signals(os.read(self._ours, 64))
+
     def _signals(self, numbers: bytes) -> bool:
-        """Take the signals of the wake-up pipe; False for the word to stop."""
+        """Take the signals of the wake-up pipe; False if the word to stop is among them."""
         for number in numbers:
-            if number == _STOP[0]:
-                return False
             if self._keyboard is not None and number in _KEYS:
                 self._key(number, self._keyboard)
             elif number in SIGNALS:
                 self._signal(number)
-        return True
+        return _STOP[0] not in numbers
 
     def _key(self, number: int, keyboard: Keyboard) -> None:
         """Ctrl-Z, or Ctrl-C: once to end the generation, three times to end everything."""

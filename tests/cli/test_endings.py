@@ -351,6 +351,40 @@ def test_a_second_interrupt_leaves_at_once() -> None:
     process.stdout.close()
 
 
+MANY = """
+import os, random, signal, threading, time
+from nextok.cli import watcher
+from nextok.cli.deadlines import Deadlines
+from nextok.generation.abort import Abort
+watcher.GRACE = watcher.EARLY_GRACE = 600.0  # a signal by itself ends nothing
+dice, seen = random.Random(1), 0
+afterwards = []
+signal.signal(signal.SIGTERM, lambda number, frame: afterwards.append(number))
+for turn in range(100):
+    watching = watcher.Watcher(Abort(), Deadlines(), started=0.0, clock=time.monotonic,
+                               last_words=lambda reason: None)
+    watching.start()
+    delay = dice.random() / 2000
+    sender = threading.Thread(
+        target=lambda: (time.sleep(delay), os.kill(os.getpid(), signal.SIGTERM))
+    )
+    sender.start()
+    time.sleep(dice.random() / 2000)
+    watching.stop()
+    sender.join()
+    seen += watching.signal_number == signal.SIGTERM
+print(seen + len(afterwards))
+"""
+
+
+def test_no_signal_is_lost_when_the_watch_ends() -> None:
+    """Either the watcher has seen it, or whoever took it before does."""
+    done = subprocess.run(
+        [sys.executable, "-c", MANY], capture_output=True, timeout=HANG, check=True
+    )
+    assert done.stdout == b"100\n"
+
+
 @pytest.mark.parametrize("arguments", [("-m", "/nowhere.gguf", "hi"), ("--temp", "x", "hi")])
 def test_nothing_but_the_error_is_said_at_a_failure(arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
