@@ -27,6 +27,17 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def brief(seconds: float) -> str:
+    """A short time in at most seven columns: 8.3 ms, 120 ms, 1.23 s, 12.3 s."""
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 100:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 10_000 else f"{seconds / 3600:.0f} h"
+
+
 def ago(seconds: float) -> str:
     """How long something is past: 3 hours ago."""
     count, unit = int(seconds), "year"
