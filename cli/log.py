@@ -21,8 +21,7 @@ from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.question import consents
 from nextok.cli.settings import Since
 from nextok.cli.stats_report import utc
-from nextok.cli.stats_screen import brief
-from nextok.cli.units import size
+from nextok.cli.units import brief, size
 from nextok.generation.errors import UsageError
 
 Cell = tuple[Column, Callable[[Row], str]]

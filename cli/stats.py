@@ -12,8 +12,9 @@ from nextok.cli.console import is_terminal, use_color
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded_prompt import plain_stdout
+from nextok.cli.stats_look import Look
 from nextok.cli.stats_report import Reported, as_json, as_rows
-from nextok.cli.stats_screen import Look, page
+from nextok.cli.stats_screen import page
 from nextok.cli.table import print_table
 from nextok.cli.terminal_signs import UNICODE, signs_for
 

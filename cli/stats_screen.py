@@ -5,189 +5,92 @@ Lines of text from figures; the terminal's width, signs and colours are argument
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
 
-from nextok.backends.journal_statistics import ABORTED, ModelLatency, Saved, Spread, Statistics
-from nextok.backends.length_distribution import Bin, Lengths
-from nextok.cli.bars import bar
-from nextok.cli.console import one_line
-from nextok.cli.stats_report import LONGEST, PERCENTS, Reported, percent
-from nextok.cli.terminal_plot import styled
-from nextok.cli.terminal_signs import Signs
-from nextok.cli.units import duration
-from nextok.generation.finish import FinishReason
-
-NARROWEST, WIDEST = 40, 100
-"""Columns of a page."""
-_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = (
-    f"\x1b[{code}m" for code in ("1", "2", "31", "32", "33", "36")
+from nextok.backends.journal_statistics import (
+    ABORTED,
+    COMPLETED,
+    ModelLatency,
+    Saved,
+    Spread,
+    Statistics,
 )
-_GOOD = (FinishReason.EOS.value, FinishReason.STOP.value, FinishReason.LENGTH.value)
-_ABORTED = tuple(reason.value for reason in ABORTED)
+from nextok.cli.console import one_line
+from nextok.cli.length_histogram import figures, histogram
+from nextok.cli.stats_look import BOLD, DIM, GREEN, RED, YELLOW, Look, counted
+from nextok.cli.stats_report import Reported, percent
+from nextok.cli.units import brief, duration
+
+_GOOD = tuple(reason.value for reason in COMPLETED)
+_CUT = tuple(reason.value for reason in ABORTED)
 _COLUMN = 8
 """Of a time."""
+_SPACE = 15
+"""Columns of an ending's line that are neither its name nor its count nor a bar."""
 _FAIR = "ITL is the median generation's, its max the longest gap of all"
-_UNITS = re.compile("(?<=[0-9]) (?=[a-z%])")
-"""A space that no line ends at."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """What there is to draw on."""
-
-    columns: int
-    signs: Signs
-    fine: bool
-    """Whether it has characters for parts of a column."""
-    color: bool
-
-    @property
-    def width(self) -> int:
-        """Of the page."""
-        return min(WIDEST, max(NARROWEST, self.columns))
 
 
 def page(reported: Reported, look: Look) -> list[str]:
     """All of it, section by section."""
-    return _Page(reported.statistics, look).lines(_about(reported))
-
-
-def _about(reported: Reported) -> str:
     found = reported.statistics
-    parts = [_counted(found.generations, "generation"), f"{found.lengths.total:,} tokens"]
+    sections = (
+        _section("", _about(reported, look)),
+        _section(look.inked("How they ended", BOLD), _endings(found, look)),
+        _section("", _aborting(found, look)),
+        _section(look.inked("Output length in tokens", BOLD), histogram(found.lengths, look)),
+        _section("", figures(found.lengths, look)),
+        _section(look.inked("Latency by model (generations)", BOLD), _latencies(found, look)),
+    )
+    lines = [line for section in sections for line in (*section, "") if section]
+    return lines[:-1]
+
+
+def _section(title: str, lines: Iterator[str]) -> list[str]:
+    """Nothing at all where there are no lines."""
+    found = list(lines)
+    return [title, *found] if title and found else found
+
+
+def _about(reported: Reported, look: Look) -> Iterator[str]:
+    found = reported.statistics
+    parts = [counted(found.generations, "generation"), f"{found.lengths.total:,} tokens"]
     if reported.only_model is not None and len(found.latencies) == 1:
         parts.append(one_line(found.latencies[0].model.name))
     if reported.since is not None:
         parts.append(f"since {datetime.fromtimestamp(reported.since):%Y-%m-%d %H:%M}")
-    return " · ".join(parts)
+    yield from look.said(" · ".join(parts), BOLD, indent=0)
 
 
-class _Page:
-    """Lines in one look."""
-
-    def __init__(self, found: Statistics, look: Look) -> None:
-        self._found = found
-        self._look = look
-
-    def lines(self, about: str) -> list[str]:
-        return [
-            *self._said(about, _BOLD),
-            "",
-            *self._title("How they ended"),
-            *self._endings(),
-            *self._aborting(),
-            "",
-            *self._title("Output length in tokens"),
-            *self._histogram(self._found.lengths),
-            *self._lengths(self._found.lengths),
-            *self._latencies(),
-        ]
-
-    # How they ended.
-
-    def _endings(self) -> Iterator[str]:
-        found, most = self._found, max(self._found.finishes.values())
-        names = max(map(len, found.finishes))
-        counts = max(len(f"{most:,}"), 3)
-        room = self._look.width - names - counts - 15
-        for finish, count in found.finishes.items():
-            share = percent(count, found.generations)
-            drawn = bar(count, most, room, fine=self._look.fine)
-            yield self._line(f"  {finish:{names}}  {count:{counts},}  {share:>7} ", drawn, finish)
-
-    def _line(self, head: str, drawn: str, finish: str) -> str:
-        ink = _GREEN if finish in _GOOD else _YELLOW if finish in _ABORTED else _RED
-        return head + self._in(drawn, ink)
-
-    def _aborting(self) -> Iterator[str]:
-        found = self._found
-        if not found.aborted:
-            return
-        which = [f"{count:,} {name}" for name, count in found.finishes.items() if name in _ABORTED]
-        share = percent(found.aborted, found.generations)
-        yield ""
-        yield from self._said(f"{found.aborted:,} aborted ({share}): {', '.join(which)}")
-        if found.saved.aborted:
-            yield from self._said(_saving(found.saved))
-            yield from self._said(_ground(found.saved), _DIM)
-
-    # How long they were.
-
-    def _histogram(self, lengths: Lengths) -> Iterator[str]:
-        bins = lengths.bins()
-        names = [_range(one) for one in bins]
-        marks = [_marks(one, lengths) for one in bins]
-        margin = max(map(len, names))
-        most = max(one.count for one in bins)
-        counts = len(f"{most:,}")
-        beside = max(len(mark) for mark in marks)
-        room = self._look.width - margin - counts - beside - 7
-        for one, name, mark in zip(bins, names, marks, strict=True):
-            drawn = bar(one.count, most, room, fine=self._look.fine)
-            count = f"{one.count:,}" if one.count else ""
-            head = f"  {name:>{margin}} {self._in(self._look.signs.side, _DIM)}"
-            tail = f" {count}{'  ' if mark else ''}{self._in(mark, _DIM)}"
-            yield (head + self._in(drawn, _CYAN) + tail).rstrip()
-
-    def _lengths(self, lengths: Lengths) -> Iterator[str]:
-        figures = [f"p{name} {lengths.percentile(name):,.0f}" for name in PERCENTS]
-        figures += [f"max {lengths.longest:,}", f"mean {lengths.total / lengths.count:,.0f}"]
-        yield ""
-        yield from self._said(" · ".join(figures))
-        most, share = lengths.longest_ones(LONGEST)
-        if share is not None:
-            yield from self._said(
-                f"the longest {LONGEST} % ({_counted(most, 'generation')}) "
-                f"took {100 * share:.1f} % of all tokens"
-            )
-
-    # How fast they were.
-
-    def _latencies(self) -> Iterator[str]:
-        shown = [one for one in self._found.latencies if one.ttft or one.itl]
-        if not shown:
-            return
-        yield ""
-        yield from self._title("Latency by model (generations)")
-        heads = "".join(f"{head:>{_COLUMN}}" for head in ("p50", "p95", "p99", "max"))
-        yield self._in(f"{'':6}{heads}", _DIM)
-        for one in shown:
-            yield from self._said(_titled(one))
-            for title, spread in (("TTFT", one.ttft), ("ITL", one.itl)):
-                if spread is not None:
-                    yield f"  {title:4}{_cells(spread)}"
-        yield ""
-        yield from self._said(_FAIR, _DIM)
-
-    # What all lines share.
-
-    def _title(self, text: str) -> Iterator[str]:
-        yield self._in(text, _BOLD)
-
-    def _said(self, text: str, style: str = "") -> Iterator[str]:
-        """Folded between words, but no number from its unit."""
-        text = text.replace(" · ", f" {self._look.signs.dot} ")
-        indent = 0 if style == _BOLD else 2
-        for line in textwrap.wrap(_UNITS.sub("\xa0", text), self._look.width - indent) or [""]:
-            yield self._in(" " * indent + line.replace("\xa0", " "), style)
-
-    def _in(self, text: str, style: str) -> str:
-        return styled(text, style if self._look.color else "")
+def _endings(found: Statistics, look: Look) -> Iterator[str]:
+    most = max(found.finishes.values())
+    names, counts = max(map(len, found.finishes)), max(len(f"{most:,}"), 3)
+    room = look.width - names - counts - _SPACE
+    for finish, count in found.finishes.items():
+        ink = GREEN if finish in _GOOD else YELLOW if finish in _CUT else RED
+        share = percent(count, found.generations)
+        head = f"  {finish:{names}}  {count:{counts},}  {share:>7} "
+        yield head + look.bar(count, most, room, ink)
 
 
-def _saving(saved: Saved) -> str:
-    low, high = duration(saved.low), duration(saved.high)
-    return f"aborting saved about {duration(saved.seconds)} of compute ({low} to {high})"
+def _aborting(found: Statistics, look: Look) -> Iterator[str]:
+    if not found.aborted:
+        return
+    which = [f"{count:,} {name}" for name, count in found.finishes.items() if name in _CUT]
+    share = percent(found.aborted, found.generations)
+    yield from look.said(f"{found.aborted:,} aborted ({share}): {', '.join(which)}")
+    saved = found.saved
+    if saved.aborted:
+        between = f"{duration(saved.low)} to {duration(saved.high)}"
+        total = f"about {duration(saved.seconds)} of compute ({between})"
+        yield from look.said(f"aborting saved {total}")
+        yield from look.said(_ground(saved), DIM)
 
 
 def _ground(saved: Saved) -> str:
     """What the estimate rests on."""
     ground = (
-        f"an estimate: what {_counted(saved.completed, 'completed generation')} of the same "
+        f"an estimate: what {counted(saved.completed, 'completed generation')} of the same "
         "models still said from that length on (median; quartiles), times the model's ITL"
     )
     if not saved.unknown:
@@ -195,17 +98,19 @@ def _ground(saved: Saved) -> str:
     return f"{ground}; without {saved.unknown:,} that got further than any completed one"
 
 
-def _range(one: Bin) -> str:
-    return f"{one.low}" if one.low == one.high else f"{one.low}-{one.high}"
-
-
-def _marks(one: Bin, lengths: Lengths) -> str:
-    """Which percentiles lie in this bin."""
-    return " ".join(
-        f"p{name}"
-        for name in PERCENTS
-        if one.low <= round(lengths.percentile(name) or 0) <= one.high
-    )
+def _latencies(found: Statistics, look: Look) -> Iterator[str]:
+    shown = [one for one in found.latencies if one.ttft or one.itl]
+    if not shown:
+        return
+    heads = "".join(f"{head:>{_COLUMN}}" for head in ("p50", "p95", "p99", "max"))
+    yield look.inked(f"{'':6}{heads}", DIM)
+    for one in shown:
+        yield from look.said(_titled(one))
+        for title, spread in (("TTFT", one.ttft), ("ITL", one.itl)):
+            if spread is not None:
+                yield f"  {title:4}{_cells(spread)}"
+    yield ""
+    yield from look.said(_FAIR, DIM)
 
 
 def _titled(one: ModelLatency) -> str:
@@ -215,20 +120,5 @@ def _titled(one: ModelLatency) -> str:
 
 
 def _cells(spread: Spread) -> str:
-    values: Sequence[float] = (spread.p50, spread.p95, spread.p99, spread.max)
+    values = (spread.p50, spread.p95, spread.p99, spread.max)
     return "".join(f"{brief(value):>{_COLUMN}}" for value in values)
-
-
-def brief(seconds: float) -> str:
-    """A short time with its unit, in at most seven columns: 8.3 ms, 120 ms, 1.23 s, 12.3 s."""
-    if seconds < 0.01:
-        return f"{seconds * 1000:.1f} ms"
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 100:
-        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 10_000 else f"{seconds / 3600:.0f} h"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from nextok.backends.journal import Journal, Row
 from nextok.backends.journal_row import LoggedModel
 from nextok.cli.asked_journal import chosen
 from nextok.cli.bars import bar
-from nextok.cli.stats_screen import brief
+from nextok.cli.units import brief
 
 NOW = time.time()
 Ask = Callable[..., Any]
