@@ -238,10 +238,10 @@ def test_a_damaged_state_is_dropped_and_said(tmp_path: Path) -> None:
     told: list[str] = []
     store = KvStore(tmp_path, cap_bytes=1 << 20, listener=told.append)
     prefixes = PromptPrefixes(store, TEXT, identity="model", pass_tokens=32, least_tokens=64)
-    for spoil in (lambda data: data[:-1], lambda data: data[:-9] + b"x" + data[-8:]):
+    for tail in (b"", b"x" + bytes(8)):
         run(prefixes, TEXT, at_once=True)
         (file,) = tmp_path.glob("*.kv")
-        file.write_bytes(spoil(file.read_bytes()))
+        file.write_bytes(file.read_bytes()[:-9] + tail)
         assert prefixes.restore(ToyCache()) == 0
         assert not file.exists()
     assert told == [
