@@ -28,9 +28,10 @@ LAST = """
     SELECT {columns}, name, quantization, prompt, answer, reasoning
     FROM generation JOIN model ON model.id = model_id
     LEFT JOIN text ON generation_id = generation.id
-    WHERE model_id IN ({models}) {since}
+    WHERE +model_id IN ({models}) {since}
     ORDER BY generation.id DESC LIMIT ?
 """
+"""Walked from the end: the `+` keeps SQLite from gathering and sorting all of a model's."""
 TTFT = "ttft_seconds"
 ITL_P50, ITL_P95, ITL_P99, ITL_MAX = (
     "itl_p50_seconds", "itl_p95_seconds", "itl_p99_seconds", "itl_max_seconds",

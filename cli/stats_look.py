@@ -44,8 +44,11 @@ class Look:
         return self.inked(bar(value, most, room, fine=self.fine), style)
 
     def said(self, text: str, style: str = "", *, indent: int = 2) -> Iterator[str]:
-        """Folded between words, but no number from its unit."""
-        text = text.replace(" · ", f" {self.signs.dot} ")
+        """Folded between words, but no number from its unit, nor inside one of several parts."""
+        first, *others = text.split(" · ")
+        if others:
+            parts = [part.replace(" ", "\xa0") for part in (first, *others)]
+            text = f"\xa0{self.signs.dot} ".join(parts)
         for line in textwrap.wrap(_UNITS.sub("\xa0", text), self.width - indent):
             yield self.inked(" " * indent + line.replace("\xa0", " "), style)
 

@@ -17,6 +17,7 @@ from nextok.backends.journal_queries import (
     ITL_P50,
     ITL_P95,
     ITL_P99,
+    LAST,
     LENGTHS,
     NTH,
     TTFT,
@@ -73,6 +74,12 @@ def test_a_percentile_is_a_walk_through_an_index(
     for order in ("ASC", "DESC"):
         query = NTH.format(figure=figure, since=since, order=order)
         assert plan(connection, query, 1, 7) == walk
+
+
+def test_the_last_ones_are_found_from_the_end(connection: sqlite3.Connection) -> None:
+    told = plan(connection, LAST.format(columns="finish", models="?, ?", since=""), 1, 2, 20)
+    assert told.startswith("SCAN generation; ")
+    assert "ORDER BY" not in told  # nothing is sorted
 
 
 def test_lengths_by_ending_of_one_model(journal: Journal) -> None:
