@@ -77,6 +77,7 @@ class Journal:
         except ImportError:  # a Python that was built without it
             return False
         with suppress(OSError, ValueError, OverflowError, MemoryError, sqlite3.Error):
+            self._files.drop_orphans()
             for _ in range(2):
                 broken = self._add(row)
                 if broken is None:

@@ -97,6 +97,19 @@ class JournalFiles:
             with suppress(FileNotFoundError):
                 new.unlink()
 
+    def drop_orphans(self) -> None:
+        """Remove the log of a database that is gone: SQLite would play it into the next one.
+
+        Raises OSError, BlockingIOError while somebody uses the files.
+        """
+        if self.path.exists() or not self.log_bytes():
+            return
+        with _locked(self.path.parent, fcntl.LOCK_EX, _SHORT_SECONDS):
+            if not self.path.exists():
+                for ending in _BESIDE[1:]:
+                    with suppress(FileNotFoundError):
+                        os.unlink(f"{self.path}{ending}")
+
     def set_aside(self, inode: int) -> None:
         """Take a broken database away, so that the next one to write begins anew.
 

@@ -113,7 +113,7 @@ def main() -> None:
         raise SystemExit("the journal's place is known for Linux alone")
     times = adding(path, 200)
     print(f"a row: p50 {median(times):.2f} ms, p95 {percentile(times, 95):.2f} ms")
-    path.unlink()
+    Journal(path).forget()
     fill(path, asked.rows)
     print(f"{asked.rows:,} rows: {os.path.getsize(path) / 1e6:.0f} MB")
     times = adding(path, 200)

@@ -365,6 +365,14 @@ def test_the_log_of_a_broken_file_is_not_played_into_the_next(journal: Journal) 
     assert [one.model for one in rows(journal)] == ["new"]
 
 
+def test_the_log_of_a_file_that_is_gone_is_not_played_into_the_next(journal: Journal) -> None:
+    assert journal.add(row(model="old"))
+    journal.path.unlink()
+    assert journal.path.with_name("journal.sqlite-wal").exists()
+    assert journal.add(row(model="new"))
+    assert [one.model for one in rows(journal)] == ["new"]
+
+
 def test_a_broken_file_is_told_to_whoever_reads(journal: Journal) -> None:
     damage(journal, "text")
     with pytest.raises(JournalError, match="damaged.*nextok forget"), journal.reading():
