@@ -83,7 +83,12 @@ class Interactive:
         self._session = make_session(invocation, self._state)
         self._session.note = self._screen.aside
         self._partner = Partner(
-            self._session, invocation, self._screen, self._keyboard, self._leave_alone
+            self._session,
+            invocation,
+            self._screen,
+            self._keyboard,
+            self._leave_alone,
+            self._interrupted,
         )
         self._desk = self._made_desk()
         self._replies = Replies(
@@ -123,11 +128,15 @@ class Interactive:
 
     def run(self) -> int:
         """Talk; the exit code."""
-        with self._keyboard:
-            return self._talk()
+        take_signals(self._state, self._leave)
+        try:
+            with self._keyboard:
+                return self._talk()
+        except BaseException:
+            self._screen.let_go()
+            raise
 
     def _talk(self) -> int:
-        take_signals(self._state, self._leave)
         take_up_settings(self._desk)
         with self._editor_getting_ready():
             self._partner.load(self._partner.named(), at_start=True)
@@ -155,6 +164,9 @@ class Interactive:
         try:
             return self._editor.read(default=draft, quiet_until=self._quiet_until)
         except Terminated as ended:
+            if ended.number == signal.SIGHUP:  # a closed window is how many leave
+                with contextlib.suppress(NextokError, OSError):
+                    self._session.keep_state()
             self._leave(ended.number)
 
     def _leave(self, signal_number: int) -> NoReturn:
@@ -210,11 +222,15 @@ class Interactive:
         if finish.reason is FinishReason.DISCONNECTED:
             self._leave_alone()
         if finish.reason is FinishReason.INTERRUPTED:
-            self._quiet_until = time.monotonic() + _SWALLOWED
+            self._interrupted()
         if turn.taken_back:
             self._screen.note("your message was taken back: Up brings it here again")
         self._say_figures()
         self._screen.blank()
+
+    def _interrupted(self) -> None:
+        """Further presses of Ctrl-C were meant for what has just ended."""
+        self._quiet_until = time.monotonic() + _SWALLOWED
 
     def _say_figures(self) -> None:
         if self._output.stats and self._session.last is not None:

@@ -29,13 +29,15 @@ class Partner:
         screen: Screen,
         keyboard: QuietKeys,
         leave_alone: Callable[[], NoReturn],
+        interrupted: Callable[[], None],
     ) -> None:
-        """leave_alone: ends the process when nobody reads any more."""
+        """leave_alone: ends the process when nobody reads any more. interrupted: told of it."""
         self._session = session
         self._invocation = invocation
         self._screen = screen
         self._keyboard = keyboard
         self._leave_alone = leave_alone
+        self._interrupted = interrupted
 
     def named(self) -> str | None:
         """The one the chat was with, unless another was asked for."""
@@ -48,6 +50,7 @@ class Partner:
         except Aborted:
             if self._session.stage.abort.reason is FinishReason.DISCONNECTED:
                 self._leave_alone()
+            self._interrupted()
             self._screen.note("loading was interrupted: your next message loads the model")
             return False
         except NextokError as error:

@@ -518,13 +518,14 @@ def talk(known_models: Path) -> Iterator[Callable[..., Talk]]:
     _copy(seen, ours)
 
     def start(
-        model: Path,
+        model: Path | None,
         *options: str | Path,
         ready: bool = True,
         under: Sequence[str] = (),
         **others: Any,
     ) -> Talk:
-        argv = (*under, NEXTOK, "chat", "-t", "1", "-m", model, *options)
+        named = () if model is None else ("-m", model)
+        argv = (*under, NEXTOK, "chat", "-t", "1", *named, *options)
         started.append(Talk(*argv, **{"rows": 50, **others}))
         if ready:
             started[-1].wait_for_prompt()

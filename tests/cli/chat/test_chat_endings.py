@@ -106,14 +106,20 @@ def test_a_kill_in_a_reply(talk: Talk, endless: Path) -> None:
     assert chat.messages() == ["one", "la li ", "two"]
 
 
-@pytest.mark.parametrize("phase", ["prompt", "reply"])
-def test_a_closed_window(talk: Talk, endless: Path, phase: str) -> None:
+def test_a_window_closed_at_the_prompt(talk: Talk, emoji_gguf: Path) -> None:
+    """The next chat need not read again what was read."""
+    chat = talk(emoji_gguf)
+    chat.say("x" * 100)
+    chat.hang_up()
+    assert chat.wait() == -signal.SIGHUP
+    chat = talk(emoji_gguf, "-C")
+    assert chat.lines()[-1].startswith("emoji  ▰▱▱▱▱▱▱▱ 110/4,096")
+
+
+def test_a_window_closed_in_a_reply(talk: Talk, endless: Path) -> None:
     chat = talk(endless, "-c", "0")
     chat.send("go\r")
     chat.wait_until(lambda: chat.raw.count(b"la") > 9)
-    if phase == "prompt":
-        chat.key("ctrl-c")
-        chat.wait_for_prompt()
     chat.hang_up()
     assert chat.wait() == -signal.SIGHUP
     said, reply = chat.saved().entries()

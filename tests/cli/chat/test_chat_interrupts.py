@@ -63,8 +63,10 @@ def test_an_interrupt_of_the_loading_leaves_the_chat(
     chat.wait_for_prompt()
     assert chat.lines()[0] == "loading was interrupted: your next message loads the model"
     assert chat.lines()[-1] == "no model"
+    press(chat)  # so soon it means nothing
     chat.send("hello\r")
     slow_gguf.wait_for(chat)
+    assert HOW_TO_LEAVE not in chat.lines()
     press(chat)
     chat.wait_for_prompt()
     slow_gguf.gate.unlink()

@@ -118,6 +118,26 @@ def test_a_kept_state_saves_the_reading(talk: Talk, emoji_gguf: Path) -> None:
     assert said[-1].startswith("103 cached + 1 new → 6 tokens")
 
 
+def test_a_chat_takes_its_model_along(talk: Talk, emoji_gguf: Path, loop_gguf: Path) -> None:
+    """With what that has read, unless a flag says which model it is to be."""
+    chat = talk(None, NEXTOK_MODEL=str(emoji_gguf))
+    chat.say("x" * 100)
+    chat.say("/rename one")
+    chat.say("/new")
+    chat.say(f"/model {loop_gguf}")
+    chat.say("/set max-tokens 3")
+    chat.say("y")
+    assert chat.messages("*-y") == ["y", "la li la "]
+    assert chat.say("/load one")[:2] == ["emoji · context 4,096", "one: 2 messages"]
+    assert chat.lines()[-1].startswith("emoji  ▰▱▱▱▱▱▱▱ 110/4,096")
+    assert chat.say("more")[0] == REPLY
+    assert chat.leave() == 0
+    chat = talk(loop_gguf, "-n", "2", "-C")
+    assert chat.lines()[0] == "loop · context 4,096"
+    chat.say("more")
+    assert chat.messages("one") == ["x" * 100, REPLY, "more", REPLY, "more", "la li "]
+
+
 def test_the_second_who_opens_a_chat_is_told(talk: Talk, emoji_gguf: Path) -> None:
     first = talk(emoji_gguf)
     first.say("hello")
