@@ -23,7 +23,7 @@ from typing import Any
 
 import pyte
 import pytest
-from wcwidth import wcwidth
+from wcwidth import wcswidth, wcwidth
 
 from nextok.backends.chat_file import read_records
 from nextok.cli.chat.editor import Editor, Suggestion
@@ -486,7 +486,9 @@ class Talk(Terminal):
         self.wait_for_prompt()
         self.send(text + "\r")
         self.wait_for_prompt()
-        return "\n".join(self.lines()[1:-2]).strip("\n").split("\n")
+        room = self._emulator.columns - 2  # beside the mark
+        rows = -(-wcswidth(text) // room)
+        return "\n".join(self.lines()[rows:-2]).strip("\n").split("\n")
 
     def _prompts_so_far(self) -> int:
         return self.raw.count(b"\x1b[?2004h")

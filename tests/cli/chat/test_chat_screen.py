@@ -58,7 +58,7 @@ def test_a_narrow_window(talk: Talk, scripted: Build) -> None:
         "thousand · context", "4,096", "/help lists the", "commands, Ctrl-D", "leaves", "",
         ">", "thousand  0/4,096",
     ]  # fmt: skip
-    assert chat.say("天地玄黄宇宙洪荒日月盈昃")[0] == "  月盈昃"
+    assert chat.say("天地玄黄宇宙洪荒日月盈昃")[0] == "天地玄黄宇宙洪荒日月"
     chat.say("/clear")
     said = chat.say("hi")
     assert said[:4] == ["天地玄黄宇宙洪荒日月", "盈昃辰宿列张 and", "some plain words", ""]

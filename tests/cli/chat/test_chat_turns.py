@@ -41,6 +41,16 @@ def test_a_reply_reads_only_what_is_new(talk: Talk, emoji_gguf: Path) -> None:
     assert chat.messages() == ["hello", REPLY, "hello", REPLY]
 
 
+def test_a_real_model_says_what_it_says_to_one_question(
+    talk: Talk, starter_gguf: Path, ask: Callable[..., Any]
+) -> None:
+    question, options = "Name three colours.", ("--temp", "0", "-n", "12", "--no-markdown")
+    alone = ask("-m", starter_gguf, *options[:-1], question).out.decode()
+    chat = talk(starter_gguf, *options, columns=200)
+    assert "\n".join(chat.say(question)).startswith(alone.strip())
+    assert chat.messages() == [question, alone.removesuffix("\n")]
+
+
 def test_turns_again_back_and_differently(talk: Talk, emoji_gguf: Path) -> None:
     chat = talk(emoji_gguf)
     for command in ("/regen", "/undo", "/edit", "/edit x", "/continue"):
