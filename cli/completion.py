@@ -15,7 +15,7 @@ TOY = "toy"
 
 def complete_value(flag: Flag, incomplete: str) -> list[str]:
     """The values of a flag that begin like this; none where the shell's own files will do."""
-    if flag.key == "model":
+    if flag.key in ("model", "draft"):
         return complete_model(incomplete)
     if isinstance(flag.kind, Choice):
         return [word for word in flag.kind.values if word.startswith(incomplete)]

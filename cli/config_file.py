@@ -96,7 +96,7 @@ class _Reader:
                 raise UsageError(f"{self._path}: {table} cannot name another model: use [aliases]")
             accepted = flag.accept(value, f"{self._path}: {key} in {table}")
             found[flag.key] = accepted if meant else not accepted
-            if flag.key == "model":
+            if flag.key in ("model", "draft"):
                 found[flag.key] = self._beside(str(accepted))
         return found
 

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from nextok.cli.loaded import Loaded
     from nextok.generation.abort import Abort
 
-_ROW, _ROW_ON_GPU = 0.6, 0.1
-"""What another row of a pass is taken to cost where times may not decide, in plain steps."""
+_ROW, _ROW_OF_WIDE, _ROW_ON_GPU = 0.6, 0.45, 0.1
+"""What another row of a pass is taken to cost where times may not decide, in plain steps. Weights
+that were not quantised take longer to come from memory, and less to be computed with."""
+_WIDE = ("F32", "F16", "BF16")
 
 
 class Source(Drafter, Protocol):
@@ -155,5 +157,10 @@ def speculation(
         check_can_draft(loaded.draft, loaded.weights)
         cost = loaded.draft.weight_bytes / loaded.weights.weight_bytes
         source = DraftModel(loaded.draft, options, abort, cost=cost, threads=threads)
-    row_cost = _ROW_ON_GPU if loaded.offloads else _ROW
-    return Speculation(source, row_cost=row_cost, exact=loaded.rows_are_exact)
+    return Speculation(source, row_cost=_row_cost(loaded), exact=loaded.rows_are_exact)
+
+
+def _row_cost(loaded: Loaded) -> float:
+    if loaded.offloads:
+        return _ROW_ON_GPU
+    return _ROW_OF_WIDE if loaded.weights.quantization in _WIDE else _ROW

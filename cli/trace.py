@@ -74,7 +74,9 @@ def opened_trace(invocation: Invocation) -> Trace | None:
     resolved = invocation.resolved
     if resolved.output.trace is None:
         return None
-    model, prompt = resolved.engine.model or "", resolved.prompt
-    inputs = (model, resolved.config.aliases.get(model, ""), resolved.config.path)
-    named = (*prompt.file, prompt.messages or "", prompt.chat_template or "")
-    return Trace(resolved.output.trace, invocation.console, filter(None, (*inputs, *named)))
+    models = (resolved.engine.model or "", resolved.speculation.draft or "")
+    aliased = [resolved.config.aliases.get(model, "") for model in models]
+    prompt = resolved.prompt
+    named = (*prompt.file, prompt.messages or "", prompt.chat_template or "", resolved.config.path)
+    inputs = filter(None, (*models, *aliased, *named))
+    return Trace(resolved.output.trace, invocation.console, inputs)

@@ -15,6 +15,7 @@ from nextok.cli.loaded import Loaded, warn_beyond_training
 from nextok.cli.oneshot import splitter
 from nextok.cli.thread_choice import adaptive
 from nextok.generation.abort import Abort
+from nextok.generation.errors import NextokError
 from nextok.generation.loop import Job, Steps, plain_steps
 from nextok.generation.reading_along import ReadingAlong
 from nextok.generation.sliding import Sliding, slide_to
@@ -62,7 +63,10 @@ class Request:
 
 
 class Engine:
-    """A loaded model that remembers what it has read. EngineError when no context can be made."""
+    """A loaded model that remembers what it has read.
+
+    EngineError when no context can be made, ModelError when a draft model does not fit.
+    """
 
     def __init__(self, loaded: Loaded, abort: Abort, console: Console) -> None:
         self.loaded = loaded
@@ -74,7 +78,12 @@ class Engine:
         self._model = self.weights.open(self._options, abort)
         self._paced = adaptive(self._model, loaded)
         self.cache = self._model.new_cache()
-        self._speculation = self._guessing(abort, console)
+        self._speculation: Speculation | None = None
+        try:
+            self._speculation = self._guessing(abort, console)
+        except NextokError:
+            self.close()
+            raise
         warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
 
     @property

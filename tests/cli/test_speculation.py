@@ -154,6 +154,22 @@ def test_a_model_of_another_vocabulary_is_refused(
     ask("-m", song_gguf, "--draft", "toy", "hi").check_failed(1, "toy cannot draft for song")
 
 
+def test_a_chat_with_a_model_of_another_vocabulary_ends(
+    ask: Ask, song_gguf: Path, emoji_gguf: Path
+) -> None:
+    chat = ask("chat", "-m", song_gguf, "--no-save", "--draft", emoji_gguf, input=b"hi\n")
+    assert (chat.code, chat.out) == (1, b"")
+    chat.check_line("error", "emoji cannot draft for song")
+
+
+def test_a_draft_model_is_not_overwritten(ask: Ask, song_gguf: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.gguf"
+    draft.write_bytes(song_gguf.read_bytes())
+    ran = ask("-m", song_gguf, "--draft", draft, "--trace", draft, "hi")
+    ran.check_failed(2, "--trace", "reads")
+    assert draft.read_bytes() == song_gguf.read_bytes()
+
+
 def test_a_model_that_is_not_there_is_refused(ask: Ask, song_gguf: Path, tmp_path: Path) -> None:
     missing = tmp_path / "missing.gguf"
     named = ask("-m", missing, "hi")
