@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _ROW, _ROW_OF_WIDE, _ROW_ON_GPU = 0.6, 0.45, 0.1
 """What another row of a pass is taken to cost where times may not decide, in plain steps. Weights
 that were not quantised take longer to come from memory, and less to be computed with."""
+_ROW_IF_ASKED = 0.35
+"""The same for whoever has gone and found a draft model: the machine will be one that has cores to
+spare for it."""
 _WIDE = ("F32", "F16", "BF16")
 
 
@@ -163,4 +166,6 @@ def speculation(
 def _row_cost(loaded: Loaded) -> float:
     if loaded.offloads:
         return _ROW_ON_GPU
+    if loaded.draft is not None:
+        return _ROW_IF_ASKED
     return _ROW_OF_WIDE if loaded.weights.quantization in _WIDE else _ROW

@@ -145,6 +145,15 @@ def test_a_model_drafts_for_another(ask: Ask, song_gguf: Path) -> None:
     assert toy["text"] == ask("-m", "toy", *GREEDY, "--json", "The model ").object["text"]
 
 
+def test_a_model_as_large_as_its_master_is_left_alone(ask: Ask, song_gguf: Path) -> None:
+    """Where times may not decide, sizes do; where they may, it is tried."""
+    command = ("-m", song_gguf, "-n", "60", "--json", "--draft", song_gguf, "sing")
+    greedy, sampled = ask(*command, *GREEDY).object, ask(*command, "--temp", "0.01").object
+    assert greedy["speculation"]["steps"] == 0
+    assert sampled["speculation"]["steps"] > 0
+    assert sampled["text"] == greedy["text"] == "la li lo lu " * 15
+
+
 def test_a_model_of_another_vocabulary_is_refused(
     ask: Ask, song_gguf: Path, emoji_gguf: Path, recurrent_gguf: Path
 ) -> None:
