@@ -123,7 +123,8 @@ def test_a_window_closed_in_a_reply(talk: Talk, endless: Path) -> None:
     chat.hang_up()
     assert chat.wait() == -signal.SIGHUP
     said, reply = chat.saved().entries()
-    assert (said.content, reply.finish) == ("go", "interrupted")
+    assert said.content == "go"
+    assert reply.finish in ("interrupted", "disconnected")  # the signal, or the write, came first
     assert reply.content.startswith("la li ")
 
 
@@ -177,7 +178,7 @@ def test_it_is_stopped_and_goes_on(
     screen.send("go\r")
     screen.wait_until(lambda: screen.raw.count(b"on") > 9)
     screen.key("ctrl-z")
-    screen.wait_for("Stopped")
+    screen.wait_until(lambda: b"Stopped" in screen.raw)  # some shells end no line before it
     assert "colours" not in screen.left_behind()
     screen.send(check)
     screen.wait_for("the same\n")
