@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nextok.backends.draft_file import is_draft
 from nextok.backends.shown_text import shown
@@ -19,8 +19,7 @@ _SUFFIX = ".kv"
 _SEEN = "seen-blocks"
 
 
-@dataclass(frozen=True, order=True)
-class KvFile:
+class KvFile(NamedTuple):
     """In the order of use, the one used longest ago first."""
 
     used_nanoseconds: int
