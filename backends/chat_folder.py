@@ -17,6 +17,7 @@ from pathlib import Path
 from nextok.backends.chat_file import ChatFile
 from nextok.backends.chat_info import ChatInfo, ChatMatch, chat_info, matches
 from nextok.backends.chat_lock import open_locked
+from nextok.backends.chat_mending import backups
 from nextok.backends.chat_names import check_name, is_valid, readable_name, unwritable
 from nextok.backends.shown_text import shown
 from nextok.generation.errors import OutputError, UsageError
@@ -77,10 +78,12 @@ class ChatFolder:
             file.rename(target)
 
     def delete(self, name: str) -> None:
-        """Not its backups. Raises UsageError when there is no such chat, ChatInUse, OutputError."""
+        """And its backups. Raises UsageError when there is no such chat, ChatInUse, OutputError."""
         path = self.path(name)
         descriptor = open_locked(path)
         try:
+            for backup in backups(path):
+                backup.unlink()
             path.unlink()
         except OSError as error:
             raise OutputError(unwritable(path, error)) from error

@@ -45,6 +45,15 @@ def _blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
+def backups(path: Path) -> Iterator[Path]:
+    """Those that `mended` has left beside a chat."""
+    for number in itertools.count():
+        backup = path.with_name(f"{path.name}.bak{number or ''}")
+        if not backup.exists():
+            return
+        yield backup
+
+
 def _back_up(descriptor: int, path: Path) -> Path:
     """Copy it all to NAME.bak, or if there is one to NAME.bak1 and so on."""
     for number in itertools.count():

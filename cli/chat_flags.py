@@ -59,7 +59,7 @@ CHAT_FLAGS: tuple[Flag, ...] = (
         "state_cap",
         "--state-cap",
         Size(),
-        "Most disk space for kept KV states, 0 = keep none. [4GiB]",
+        "Most disk space for kept KV states, 0 = keep none.",
         GENERATION,
     ),
     flag(

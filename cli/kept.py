@@ -46,7 +46,7 @@ class KeptAnswer:
         if limit is not None:
             question = self.conversation.messages()[-1]
             check_plausible([question.content], weights, limit)
-            room, chat = Room(rendering, limit, console.note), self.resolved.chat
+            room, chat = Room(rendering, limit, console.warning), self.resolved.chat
             most = self.resolved.stops.max_tokens
             room.make(self.conversation, mode=chat.on_full, max_tokens=most)
         return rendering.tokens(self.conversation.messages())

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -71,12 +71,7 @@ class Interactive:
         terminal = self._stdout
         if not terminal.is_terminal:
             terminal = open_terminal(time.monotonic, encoding)
-        self._screen = Screen(
-            terminal,
-            color=use_color(self._output.color, terminal=True, environ=invocation.environ),
-            draws=knows_codes(invocation.environ),
-            quiet=self._output.quiet,
-        )
+        self._screen = self._made_screen(terminal, invocation.environ)
         invocation = replace(invocation, console=on_screen(invocation.console, self._screen))
         self._keyboard = QuietKeys(sys.stdin.fileno())
         self._state = TerminalState(self._keyboard, self._screen)
@@ -100,6 +95,14 @@ class Interactive:
         )
         self._quiet_until = 0.0
         self._editor = self._made_editor(terminal.descriptor)
+
+    def _made_screen(self, terminal: Stdout, environ: Mapping[str, str]) -> Screen:
+        return Screen(
+            terminal,
+            color=use_color(self._output.color, terminal=True, environ=environ),
+            draws=knows_codes(environ),
+            quiet=self._output.quiet,
+        )
 
     def _made_editor(self, terminal: int) -> Editor:
         return Editor(
@@ -253,4 +256,8 @@ class Interactive:
         show_past(self._session.conversation, name, self._screen, self._replies.stream)
 
     def _bottom_line(self) -> Sequence[tuple[str, str]]:
-        return fragments(standing(self._session), self._screen.size.columns)
+        return fragments(
+            standing(self._session),
+            self._screen.size.columns,
+            encoding=sys.stdout.encoding or "utf-8",
+        )

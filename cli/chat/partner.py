@@ -87,8 +87,8 @@ class Partner:
         try:
             with interruptible():
                 return can_ask(console) and agreed(question, console, default=True)
-        except Interrupted:
+        except Interrupted:  # no answer is no reason to leave anything out
             console.ask("\n")
-            return False
+            return True
         finally:
             self._keyboard.apply()

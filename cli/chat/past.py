@@ -36,6 +36,8 @@ def show_past(
             laid_out.feed(visible(entry.content))
             laid_out.close()
     screen.blank()
+    if conversation.pending is not None:
+        screen.note("the last message was not answered: /regen answers it")
 
 
 def show_message(text: str, screen: Screen) -> None:

@@ -50,6 +50,7 @@ def answer_lines(invocation: Invocation, first: str) -> int:
     written = _Output(invocation)
     try:
         with closing(make_session(invocation, None)) as session:
+            session.note = invocation.console.warning  # what goes must be known in a log, too
             set_before = session.conversation.settings
             session.resolved = with_settings(session.resolved, set_before, invocation.console.note)
             return _Piped(invocation, session, written).run(first)

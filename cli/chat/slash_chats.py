@@ -74,6 +74,8 @@ def delete(desk: Desk, rest: str) -> None:
     if not rest:
         raise UsageError("/delete takes the name of a chat: /chats lists them")
     name = desk.folder.find(rest)
+    if name != rest:  # a part of a name is enough to look, not to delete
+        raise UsageError(f"only a chat that is named whole is deleted: /delete {name}")
     if name == desk.session.keeping.name:
         raise UsageError("this chat is going on: /new first, then /delete")
     desk.folder.delete(name)
@@ -86,6 +88,8 @@ def export(desk: Desk, rest: str) -> None:
     if not rest:
         raise UsageError("/export takes the path of a file that ends in .md or .json")
     path = Path(os.path.expanduser(rest))
+    if path.suffix not in (".md", ".json"):
+        raise UsageError(f"/export writes .md and .json files, not {rest}")
     text = exported(desk.session.conversation, "json" if path.suffix == ".json" else "md")
     try:
         with open(path, "x", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ from nextok.cli.chat.between import interruptible
 from nextok.cli.chat.clipboard import put_on_clipboard
 from nextok.cli.chat.desk import Desk
 from nextok.cli.prompt import read_file
+from nextok.cli.prompting import check_plausible
 from nextok.generation.errors import UsageError
 
 
@@ -22,13 +23,25 @@ def attach(desk: Desk, rest: str) -> None:
     encoding = desk.session.resolved.prompt.encoding
     with interruptible():
         texts = [read_file(path, encoding) for path in paths]
+    sizes = [_size(desk, path, text) for path, text in zip(paths, texts, strict=True)]
     desk.attached += texts
+    for path, size in zip(paths, sizes, strict=True):
+        desk.screen.note(f"{path}: {size}, before your next message (/clear drops it)")
+
+
+def _size(desk: Desk, path: str, text: str) -> str:
+    """In words. UsageError for a file that no context of this model's holds."""
     engine = desk.session.engine
-    for path, text in zip(paths, texts, strict=True):
-        size = f"{len(text):,} characters"
-        if engine is not None:
-            size = f"{len(engine.weights.tokenizer.encode(text)):,} tokens"
-        desk.screen.note(f"{path}: {size}, before your next message")
+    if engine is None:
+        return f"{len(text):,} characters"
+    check_plausible([text], engine.weights, engine.context_size)
+    tokens = len(engine.weights.tokenizer.encode(text))
+    if tokens >= engine.context_size:
+        raise UsageError(
+            f"{path} has {tokens:,} tokens and the context holds {engine.context_size:,}: "
+            "begin the chat with a larger --ctx-size"
+        )
+    return f"{tokens:,} tokens"
 
 
 def copy(desk: Desk, rest: str) -> None:

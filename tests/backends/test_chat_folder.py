@@ -271,7 +271,7 @@ def test_delete(folder: ChatFolder, root: Path, three: None) -> None:
     (root / "2026-11-27-bread.jsonl.bak").write_bytes(b"old")
     folder.delete("2026-11-27-bread")
     assert len(folder.list()) == 2
-    assert (root / "2026-11-27-bread.jsonl.bak").exists()
+    assert not (root / "2026-11-27-bread.jsonl.bak").exists()
     with pytest.raises(UsageError, match="there is no chat 2026-11-27-bread: see the list"):
         folder.delete("2026-11-27-bread")
 

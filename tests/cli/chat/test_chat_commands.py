@@ -143,8 +143,8 @@ def test_files_come_before_the_next_message(talk: Talk, emoji_gguf: Path, tmp_pa
     ]
     assert chat.say("/file bad.txt")[0].startswith("error: bad.txt is UTF-16")
     assert chat.say('/file a.txt "b c.txt"') == [
-        "a.txt: 15 tokens, before your next message",
-        "b c.txt: 5 tokens, before your next message",
+        "a.txt: 15 tokens, before your next message (/clear drops it)",
+        "b c.txt: 5 tokens, before your next message (/clear drops it)",
     ]
     chat.say("what is this?")
     chat.say("and now?")

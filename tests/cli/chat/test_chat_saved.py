@@ -52,7 +52,10 @@ def test_chats_are_named_listed_taken_up_and_deleted(
         "numbers: 4 messages", "", "> four", "", REPLY,
     ]  # fmt: skip
     assert chat.say("/delete numbers") == ["error: this chat is going on: /new first, then /delete"]
-    assert chat.say("/delete colours") == ["deleted my colours"]
+    assert chat.say("/delete colours") == [
+        "error: only a chat that is named whole is deleted: /delete my colours"
+    ]
+    assert chat.say("/delete my colours") == ["deleted my colours"]
     assert chat.say("/load colours") == [
         "error: no chat is called 'colours': the nearest are numbers"
     ]
@@ -93,7 +96,7 @@ def test_a_chat_goes_on_in_another_process(talk: Talk, emoji_gguf: Path) -> None
     lines = chat.lines()
     name = lines[3].partition(":")[0]
     assert lines[3:] == [
-        f"{name}: 4 messages", "", "> more", "", REPLY, "", ">", "emoji  b  ▱▱▱▱▱▱▱▱ 0/4,096",
+        f"{name}: 4 messages", "", "> more", "", REPLY, "", ">", "emoji  b  ▰▱▱▱▱▱▱▱ 44/4,096",
     ]  # fmt: skip
     assert chat.say("/set temp") == ["  temp  0.3  (set in the chat)"]
     assert chat.say("/set seed") == ["  seed  8  (flag)"]
