@@ -113,7 +113,7 @@ def test_a_window_closed_at_the_prompt(talk: Talk, emoji_gguf: Path) -> None:
     chat.hang_up()
     assert chat.wait() == -signal.SIGHUP
     chat = talk(emoji_gguf, "-C")
-    assert chat.lines()[-1].startswith("emoji  ▰▱▱▱▱▱▱▱ 110/4,096")
+    assert chat.say("/regen")[-1].startswith("103 cached + 1 new → 6 tokens")
 
 
 def test_a_window_closed_in_a_reply(talk: Talk, endless: Path) -> None:

@@ -116,7 +116,6 @@ def test_a_kept_state_saves_the_reading(talk: Talk, emoji_gguf: Path) -> None:
     chat.say("x" * 100)
     assert chat.leave() == 0
     chat = talk(emoji_gguf, "--continue")
-    assert chat.lines()[-1].startswith("emoji  ▰▱▱▱▱▱▱▱ 110/4,096")
     said = chat.say("/regen")
     assert said[-1].startswith("103 cached + 1 new → 6 tokens")
 
@@ -132,8 +131,9 @@ def test_a_chat_takes_its_model_along(talk: Talk, emoji_gguf: Path, loop_gguf: P
     chat.say("y")
     assert chat.messages("*-y") == ["y", "la li la "]
     assert chat.say("/load one")[:2] == ["emoji · context 4,096", "one: 2 messages"]
-    assert chat.lines()[-1].startswith("emoji  ▰▱▱▱▱▱▱▱ 110/4,096")
-    assert chat.say("more")[0] == REPLY
+    said = chat.say("more")
+    assert said[0] == REPLY
+    assert said[-1].startswith("104 cached + ")
     assert chat.leave() == 0
     chat = talk(loop_gguf, "-n", "2", "-C")
     assert chat.lines()[0] == "loop · context 4,096"

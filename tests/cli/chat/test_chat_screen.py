@@ -26,7 +26,6 @@ def test_the_window_changes_its_width(talk: Talk, scripted: Build) -> None:
     """In a reply and while typing: no word is lost, none comes twice."""
     model = scripted(COUNTED, loop=True, stem="counted", ctx_train=65536)
     chat = talk(model, "-c", "0")
-    before = len(chat.raw)
     chat.send("go\r")
     for columns, words in ((30, 40), (100, 140), (80, 240)):
         chat.wait_until(lambda words=words: chat.raw.count(b"w") > words)
@@ -34,8 +33,8 @@ def test_the_window_changes_its_width(talk: Talk, scripted: Build) -> None:
     chat.wait_until(lambda: chat.raw.count(b"w") > 340)
     chat.key("ctrl-c")
     chat.wait_for_prompt()
-    text = plain(chat.raw[before:]).partition("go")[2].partition("interrupted")[0]
-    said = text.split()
+    after_the_prompt = chat.raw.rpartition(b"\x1b[?2004l")[2]
+    said = plain(after_the_prompt).partition("interrupted")[0].split()
     assert said == chat.messages()[-1].split()
     assert said == [COUNTED[number % 50].strip() for number in range(len(said))]
     typed = "The quick brown fox jumps over the lazy dog"

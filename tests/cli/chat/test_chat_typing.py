@@ -93,4 +93,4 @@ def test_what_a_command_may_be_followed_by_is_completed(
     tab("hello", "hello")
     chat.send("/file a\tb\t\r")
     chat.wait_for_prompt()
-    assert chat.lines()[-3] == "a b.txt: 7 tokens, before your next message"
+    assert chat.lines()[-3] == "a b.txt: 7 tokens, before your next message (/clear drops it)"
