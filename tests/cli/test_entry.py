@@ -9,7 +9,6 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from .conftest import SCRIPT, Run
@@ -110,11 +109,6 @@ def test_a_reader_that_has_gone_is_silence(argument: str, unbuffered: str) -> No
     )  # fmt: skip
     os.close(write)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
-
-
-def test_a_bare_nextok_on_a_terminal_is_the_help() -> None:
-    page = str(pexpect.run(str(SCRIPT), encoding="utf-8"))
-    assert "Usage: " in page and "Commands" in page
 
 
 def test_an_incomplete_installation_is_one_line() -> None:
