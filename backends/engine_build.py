@@ -16,7 +16,8 @@ class EngineBuild:
     """One build of the engine."""
 
     name: str
-    library: Path
+    path: Path
+    """Of the shared object that is loaded."""
     features: tuple[str, ...]
     """What it was built to use of the CPU, among other switches: AVX2, FMA, OPENMP."""
     gpu: bool
@@ -28,7 +29,7 @@ def engine_build() -> EngineBuild:
     """Ask it. Raises EngineError when it does not load."""
     return EngineBuild(
         name=f"llama-cpp-python {version('llama-cpp-python')}",
-        library=library_path(),
+        path=library_path(),
         features=_features(library().llama_print_system_info().decode(errors="replace")),
         gpu=supports_gpu(),
         devices=tuple(_devices(library()._lib)),

@@ -44,6 +44,21 @@ def state_folder() -> Path:
     return platformdirs.user_state_path(_APPLICATION)
 
 
+def chats_folder() -> Path:
+    """Saved chats."""
+    return state_folder() / "chats"
+
+
+def input_history() -> Path:
+    """What was typed in chats."""
+    return state_folder() / "history"
+
+
+def states_folder() -> Path:
+    """KV states, of chats and of prompts."""
+    return cache_folder() / "kv"
+
+
 def _xdg(variable: str, otherwise: str, environ: Mapping[str, str] = os.environ) -> Path:
     base = environ.get(variable, "")
     return Path(base if os.path.isabs(base) else os.path.expanduser(otherwise)) / _APPLICATION

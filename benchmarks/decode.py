@@ -80,12 +80,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--model", default="all")
     asked = parser.parse_args()
-    known = {"starter": models.starter, "gemma": models.gemma}
-    if asked.model not in (*known, "all"):
-        known = {asked.model: lambda: Path(asked.model)}
-    for name, find in known.items():
-        if asked.model in (name, "all"):
-            measure(name, find(), asked.runs, asked.tokens)
+    for name, path in models.chosen(asked.model):
+        measure(name, path, asked.runs, asked.tokens)
 
 
 if __name__ == "__main__":

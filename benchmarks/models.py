@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 FILE_TYPES = {"F16": 1, "Q4_0": 2, "Q8_0": 7}
@@ -68,6 +69,16 @@ def large() -> Path:
         with tempfile.TemporaryDirectory(dir=_made(CACHE)) as folder:
             _write_zeros(Path(folder) / path.name).replace(path)
     return path
+
+
+def chosen(word: str) -> Iterator[tuple[str, Path]]:
+    """What `--model` means: "starter", "gemma", "all" of these, or a file."""
+    known = {"starter": starter, "gemma": gemma}
+    if word not in (*known, "all"):
+        known = {word: lambda: Path(word)}
+    for name, find in known.items():
+        if word in (name, "all"):
+            yield name, find()
 
 
 def _write_zeros(path: Path, *, layers: int = 8, width: int = 512, wide: int = 40_000) -> Path:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
-from nextok.backends.folders import cache_folder
+from nextok.backends.folders import states_folder
 from nextok.backends.kv_store import KvEntry, KvStore
 from nextok.backends.prompt_prefixes import KIND as PROMPT
 from nextok.cli.answer import json_text
@@ -45,7 +45,7 @@ def cache(invocation: Invocation) -> int:
 
 def _store() -> KvStore:
     """As it is, however much may be in it."""
-    return KvStore(cache_folder() / "kv", cap_bytes=sys.maxsize)
+    return KvStore(states_folder(), cap_bytes=sys.maxsize)
 
 
 def _list(store: KvStore, invocation: Invocation) -> None:

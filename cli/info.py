@@ -10,7 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from nextok.backends.engine_build import EngineBuild, engine_build
-from nextok.backends.folders import cache_folder, config_file, state_folder
+from nextok.backends.folders import (
+    cache_folder,
+    chats_folder,
+    config_file,
+    input_history,
+    state_folder,
+    states_folder,
+)
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.journal import user_journal
 from nextok.backends.local_models import LocalModel, local_models
@@ -50,7 +57,7 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "nextok": version("nextok"),
         "python": platform.python_version(),
         "engine": build.name,
-        "engine library": str(build.library),
+        "engine library": str(build.path),
         "engine features": list(build.features),
         "GPU support": build.gpu,
         "devices": list(build.devices),
@@ -61,10 +68,10 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "config file": _described(config_file()),
         "state folder": _described(state_folder()),
         "journal": _journal(),
-        "saved chats": _described(state_folder() / "chats"),
-        "input history": _described(state_folder() / "history"),
+        "saved chats": _described(chats_folder()),
+        "input history": _described(input_history()),
         "cache folder": _described(cache_folder()),
-        "KV states": _described(cache_folder() / "kv"),
+        "KV states": _described(states_folder()),
         "hub cache": _described(HubCache().root),
         **_other_models(local_models()),
     }

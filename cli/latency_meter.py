@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from nextok.generation.events import Token
-from nextok.generation.timings import percentile
+from nextok.generation.timings import STALL, percentile
 
 RECENT = 40
 """Gaps that a reading remembers one by one."""
-STALL = 5.0
-"""Times the median: a longer gap is a stall."""
 _ENOUGH = 5
 """Gaps before there is a median to compare with."""
 _QUICK, _USUAL, _SLOW = 0.8, 1.25, 2.0

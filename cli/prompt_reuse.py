@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nextok.backends.folders import cache_folder
+from nextok.backends.folders import states_folder
 from nextok.backends.kv_store import KvStore
 from nextok.backends.prompt_prefixes import PromptPrefixes
 from nextok.backends.prompt_reuse import PromptReuse
@@ -28,7 +28,7 @@ def prompt_reuse(
     """With the store that chats have, too. options: the context's."""
     resolved = loaded.resolved
     store = KvStore(
-        cache_folder() / "kv",
+        states_folder(),
         cap_bytes=resolved.chat.state_cap,
         listener=console.plain if resolved.output.verbose else None,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nextok.backends.draft_file import is_draft
-from nextok.backends.folders import cache_folder, state_folder
+from nextok.backends.folders import chats_folder, input_history, states_folder
 from nextok.backends.journal import user_journal
 from nextok.backends.shown_text import shown
 from nextok.cli.chat.command import chat_folder, kv_store
@@ -36,7 +36,7 @@ class Remembered:
 
 def remembered() -> Sequence[Remembered]:
     """All kinds there are, the empty ones too."""
-    journal, chats, history = user_journal(), state_folder() / "chats", state_folder() / "history"
+    journal, chats, history = user_journal(), chats_folder(), input_history()
     states = kv_store(0)
     return (
         Remembered(
@@ -63,7 +63,7 @@ def remembered() -> Sequence[Remembered]:
         Remembered(
             name="states",
             what="KV states",
-            path=cache_folder() / "kv",
+            path=states_folder(),
             size_bytes=states.size_bytes(),
             forget=states.clear,
         ),

@@ -16,6 +16,10 @@ class _Part(Enum):
     ENDING = auto()
 
 
+STALL = 5.0
+"""Times the median: a longer gap is a stall."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Latency:
     """The distribution of inter-token latencies, in seconds."""

@@ -10,14 +10,12 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nextok.generation.timings import Latency, percentile
+from nextok.generation.timings import STALL, Latency, percentile
 from nextok.lab.axis import Axis, histogram, linear, logarithmic
 from nextok.lab.run_title import common, telling, title
 from nextok.lab.trace_file import TraceFile
 from nextok.lab.traced_generation import Generation
 
-STALL = 5.0
-"""Times the median: a gap over that is a stall."""
 STALL_TEXT = f"stall: a gap over {STALL:g} × the median"
 _SPREAD = 4.0
 """Times the smallest median: gaps over that are seen on a logarithmic axis only."""

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 
 from nextok.backends.chat_folder import ChatFolder
-from nextok.backends.folders import cache_folder, state_folder
+from nextok.backends.folders import chats_folder, states_folder
 from nextok.backends.kv_store import KvStore
 from nextok.cli.chat.keeping import Keeping
 from nextok.cli.chat.reply import Stage
@@ -63,12 +63,12 @@ def everything(settings: PromptSettings) -> str:
 
 def chat_folder() -> ChatFolder:
     """Where chats are saved."""
-    return ChatFolder(state_folder() / "chats")
+    return ChatFolder(chats_folder())
 
 
 def kv_store(cap_bytes: int) -> KvStore:
     """Where KV states are kept."""
-    return KvStore(cache_folder() / "kv", cap_bytes=cap_bytes)
+    return KvStore(states_folder(), cap_bytes=cap_bytes)
 
 
 def make_session(invocation: Invocation, keyboard: Keyboard | None) -> Session:

@@ -16,9 +16,7 @@ from typing import Protocol
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.message import Message
 from nextok.cli.chat.reply_mode import QuietKeys
-
-_KNOWS_NO_CODES = ("", "dumb", "unknown")
-"""Values of TERM."""
+from nextok.cli.console import knows_codes
 
 
 class Left(Exception):
@@ -134,7 +132,7 @@ class Editor:
         return self._line_editor
 
     def _made(self) -> LineEditor:
-        if self._options.environ.get("TERM", "") in _KNOWS_NO_CODES:
+        if not knows_codes(self._options.environ):
             from nextok.cli.chat.plain_editor import PlainEditor
 
             return PlainEditor(self._options)

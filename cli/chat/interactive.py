@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from nextok.backends.folders import state_folder
+from nextok.backends.folders import input_history
 from nextok.cli.chat import slash
 from nextok.cli.chat.between import Interrupted, take_signals
 from nextok.cli.chat.bottom_line import fragments
@@ -106,7 +106,7 @@ class Interactive:
 
     def _made_editor(self, terminal: int) -> Editor:
         return Editor(
-            history=state_folder() / "history" if self._session.keeping.wanted else None,
+            history=input_history() if self._session.keeping.wanted else None,
             complete=Completion(self._desk),
             bottom_line=self._bottom_line,
             color=self._screen.color,

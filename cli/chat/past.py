@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from nextok.cli.console import visible
 
 if TYPE_CHECKING:
+    from nextok.cli.chat.markdown_plain import ReplyStream
     from nextok.cli.chat.screen import Screen
-    from nextok.cli.chat.view import Stream
     from nextok.generation.conversation import Conversation
 
 _SHOWN = 2
@@ -19,7 +19,7 @@ _LINES = 6
 
 
 def show_past(
-    conversation: Conversation, name: str | None, screen: Screen, stream: Callable[[], Stream]
+    conversation: Conversation, name: str | None, screen: Screen, stream: Callable[[], ReplyStream]
 ) -> None:
     """The last messages; nothing for a chat in which nothing was said. name: of the whole."""
     entries = conversation.entries()

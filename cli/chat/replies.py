@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nextok.cli.answer import Answer, JsonLines, PlainAnswer
-from nextok.cli.chat.markdown_plain import PlainStream
+from nextok.cli.chat.markdown_plain import PlainStream, ReplyStream
 from nextok.cli.chat.markdown_stream import MarkdownStream
-from nextok.cli.chat.view import Footer, ReplyView, Stream
+from nextok.cli.chat.view import Footer, ReplyView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class Replies:
             answers.append(JsonLines(self._trace.line, turn=self._turns))
         return answers
 
-    def stream(self) -> Stream:
+    def stream(self) -> ReplyStream:
         """Shows a text on the terminal as it is to look."""
         if not self._session.resolved.chat.markdown or not self._screen.draws:
             return PlainStream(self._screen.draw)
@@ -89,7 +89,7 @@ class Replies:
             said=Said(load=False, rates=self._output.quiet),  # the footer has them
         )
 
-    def _forms(self, think: ThinkMode, stream: Callable[[], Stream]) -> list[Answer]:
+    def _forms(self, think: ThinkMode, stream: Callable[[], ReplyStream]) -> list[Answer]:
         status, terminal = self._session.status, self._stdout.is_terminal
         footer = Footer(self._screen, status, self._can_make_room)
         if self._output.jsonl:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from nextok.cli.chat.screen import DIM, Screen
 from nextok.cli.report import Outcome, RunFacts
@@ -14,15 +14,8 @@ from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span, SpanKind
 
 if TYPE_CHECKING:
+    from nextok.cli.chat.markdown_plain import ReplyStream
     from nextok.cli.settings import ThinkMode
-
-
-class Stream(Protocol):
-    """Lays out text as it comes."""
-
-    def feed(self, text: str) -> None: ...
-
-    def close(self) -> None: ...
 
 
 _ENDINGS = {
@@ -77,7 +70,7 @@ class ReplyView:
         stdout: Stdout,
         screen: Screen,
         status: Status,
-        stream: Callable[[], Stream],
+        stream: Callable[[], ReplyStream],
         think: ThinkMode,
     ) -> None:
         self._stdout = stdout
@@ -85,7 +78,7 @@ class ReplyView:
         self._status = status
         self._new_stream = stream
         self._think = think
-        self._stream: Stream | None = None
+        self._stream: ReplyStream | None = None
         self._thoughts = 0
         """Pieces of reasoning so far."""
         self._held = ""
