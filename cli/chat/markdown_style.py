@@ -36,19 +36,6 @@ class Glyphs:
     cut: str = "…"
 
 
-ASCII_GLYPHS = Glyphs(
-    bullets=("*", "-", "+"),
-    undone="o",
-    done="x",
-    quote="|",
-    rule="-",
-    wall="|",
-    crossing="+",
-    cut=">",
-)
-"""For a terminal whose encoding has no more."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Theme:
     """A style for each thing markdown can say."""

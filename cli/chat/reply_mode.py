@@ -16,7 +16,8 @@ _INPUT, _LOCAL, _CHARACTERS = 0, 3, 6
 
 
 class QuietKeys:
-    """A terminal's modes for the time of a `with`, which may be entered again inside.
+    """A terminal's modes for the time of a `with`, which may be entered again inside: around a
+    reply, or better around a whole chat, for `Editor.read` may be called there.
 
     Every method may be called from any thread.
     """
@@ -70,11 +71,6 @@ class QuietKeys:
             termios.tcsetattr(self._descriptor, termios.TCSANOW, modes)
         except termios.error:
             return  # the terminal has gone: there is nothing to restore
-
-
-def quiet_keys(descriptor: int) -> QuietKeys:
-    """Around a reply, or better around a whole chat: `Editor.read` may be called inside."""
-    return QuietKeys(descriptor)
 
 
 def _quiet(before: list[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nextok.cli.chat.bottom_line import BottomState, fragments
 from nextok.cli.chat.editor import Editor, Fragments, Left, Suggestion, Terminated
-from nextok.cli.chat.reply_mode import quiet_keys
+from nextok.cli.chat.reply_mode import QuietKeys
 
 WORDS = {"/model": "change the model", "/models": "list them", "/help": "", "/save": "keep it"}
 
@@ -37,7 +37,7 @@ def main() -> int:
         state = BottomState(model="toy", context_used=1204, context_size=8192)
         return fragments(state, os.get_terminal_size().columns)
 
-    quiet = quiet_keys(0)
+    quiet = QuietKeys(0)
     editor = Editor(
         history=asked.history,
         complete=complete,

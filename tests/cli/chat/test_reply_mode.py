@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nextok.cli.chat.reply_mode import quiet_keys
+from nextok.cli.chat.reply_mode import QuietKeys
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def modes(descriptor: int) -> list[Any]:
 def test_keys_are_not_shown_and_wait_as_they_are(pair: tuple[int, int]) -> None:
     ours, theirs = pair
     before = modes(theirs)
-    with quiet_keys(theirs):
+    with QuietKeys(theirs):
         os.write(ours, b"a\x04\r\x0ab\x7f\x15\x16")
         assert os.read(theirs, 100) == b"a\x04\r\x0ab\x7f\x15\x16"
         os.write(theirs, b"reply\n")
@@ -42,7 +42,7 @@ def test_keys_are_not_shown_and_wait_as_they_are(pair: tuple[int, int]) -> None:
 
 def test_an_interrupt_throws_nothing_away(pair: tuple[int, int]) -> None:
     ours, theirs = pair
-    with quiet_keys(theirs):
+    with QuietKeys(theirs):
         os.write(ours, b"typed")
         os.write(theirs, b"reply")
         os.write(ours, b"\x03")
@@ -53,7 +53,7 @@ def test_an_interrupt_throws_nothing_away(pair: tuple[int, int]) -> None:
 def test_it_is_restored_after_an_error_and_when_nested(pair: tuple[int, int]) -> None:
     _, theirs = pair
     before = modes(theirs)
-    quiet = quiet_keys(theirs)
+    quiet = QuietKeys(theirs)
     for _ in range(2):
         with pytest.raises(ValueError), quiet:
             inside = modes(theirs)
@@ -75,7 +75,7 @@ def test_another_thread_gives_the_modes_back_for_a_while(pair: tuple[int, int]) 
         quiet.apply()
         seen.append(modes(theirs))
 
-    with quiet_keys(theirs) as quiet:
+    with QuietKeys(theirs) as quiet:
         inside = modes(theirs)
         thread = threading.Thread(target=stop_and_go_on)
         thread.start()
@@ -87,13 +87,13 @@ def test_another_thread_gives_the_modes_back_for_a_while(pair: tuple[int, int]) 
 
 
 def test_what_is_no_terminal_is_left_alone(tmp_path: Path) -> None:
-    with open(tmp_path / "file", "wb") as file, quiet_keys(file.fileno()) as quiet:
+    with open(tmp_path / "file", "wb") as file, QuietKeys(file.fileno()) as quiet:
         quiet.restore()
         quiet.apply()
 
 
 def test_a_terminal_that_has_gone_is_no_error() -> None:
     ours, theirs = os.openpty()
-    with quiet_keys(theirs):
+    with QuietKeys(theirs):
         os.close(ours)
     os.close(theirs)
