@@ -81,10 +81,13 @@ def _has(name: str, part: str) -> bool:
 def nearest(name: str, models: Sequence[LocalModel], aliases: Iterable[str] = ()) -> list[str]:
     """The names and aliases most like it, for an error message."""
     names = {alias.lower(): alias for alias in aliases}
+    beginnings: dict[str, str] = {}
     for model in models:
         for part in (model.name, model.name.rpartition("/")[2], _bare(model.name)):
             names.setdefault(part.lower(), model.name)
-    return _alike([name], names, _LIKE)
+        for part in _beginnings(_bare(model.name)):
+            beginnings.setdefault(part.lower(), model.name)
+    return _alike([name], names, _LIKE) or _alike([name], beginnings, _VERY_LIKE)
 
 
 def misspelt(name: str, models: Sequence[LocalModel]) -> list[str]:
@@ -114,6 +117,11 @@ def _alike(wanted: Sequence[str], names: dict[str, str], cutoff: float) -> list[
         for one in difflib.get_close_matches(word.lower(), names, n=3 * _MOST_NEAR, cutoff=cutoff)
     ]
     return list(dict.fromkeys(near))[:_MOST_NEAR]
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """Of its words, how it may be called for short: Qwen3, Qwen3-4B, ... of Qwen3-4B-Q4_K_M."""
+    return (name[: match.start()] for match in re.finditer(r"[-._]", name) if match.start() > 2)
 
 
 def _repo(name: str) -> str:

@@ -208,6 +208,7 @@ def test_the_nearest_names_are_given_whole() -> None:
     models = named("o/SmolLM2-360M-GGUF:Q4_K_M", "gemma3:latest", "llama3.2:1b")
     assert nearest("gema3", models) == ["gemma3:latest"]
     assert nearest("smollm2-360-gguf", models)[0] == "o/SmolLM2-360M-GGUF:Q4_K_M"
+    assert nearest("smolm2", models) == ["o/SmolLM2-360M-GGUF:Q4_K_M"], "how it begins will do"
     assert nearest("xyzzy", models) == []
     assert nearest("Smlie", models, ["smile", "other"]) == ["smile"]
 
