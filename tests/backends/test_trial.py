@@ -29,8 +29,8 @@ def test_a_file_the_engine_refuses_is_named(tmp_path: Path) -> None:
 def test_a_trial_ends_with_the_one_who_waits_for_it() -> None:
     """Killed, a parent can end nobody: the child has to notice."""
     child = (
-        "import os, sys; from nextok.backends.trial import end_with\n"
-        "print('runs', flush=True); end_with(os.getppid())"
+        "import os, sys; from nextok.backends.trial import end_with; parent = os.getppid()\n"
+        "print('runs', flush=True); end_with(parent)"
     )
     parent = subprocess.Popen(
         ["sh", "-c", f'"{sys.executable}" -c "{child}" & wait'], stdout=subprocess.PIPE

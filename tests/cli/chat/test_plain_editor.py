@@ -53,7 +53,7 @@ def test_the_interrupt_key_clears_explains_and_leaves(dumb: Start) -> None:
     screen.key("ctrl-c")
     screen.wait_for("^C\n>")
     screen.send("anew\n")
-    screen.wait_for("read 'anew'")
+    screen.wait_for("read 'anew'\n>")
     screen.key("ctrl-c")
     screen.wait_for("note: Ctrl-D or /bye leaves")
     screen.key("ctrl-c")
