@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.backends.shown_text import shown
 from nextok.backends.starter_model import STARTER_PACKAGE, find_starter, starter
@@ -33,8 +32,7 @@ __all__ = [
 TOY = "toy"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Located:
+class Located(NamedTuple):
     """The model that a name means."""
 
     path: Path | None

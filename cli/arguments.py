@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from nextok.cli.commands import CommandName
@@ -27,8 +26,7 @@ _SPACE = re.compile(r"\s")
 _NEGATIVE = re.compile(r"-\.?[0-9].*", re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(NamedTuple):
     """What was typed."""
 
     values: Mapping[str, object]

@@ -5,8 +5,7 @@ A command's module has a function of the command's name: `def show(invocation: I
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
@@ -18,8 +17,7 @@ TALK: CommandName = "chat"
 """What is meant at a terminal when there is no prompt."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """One command of the table."""
 
     name: CommandName

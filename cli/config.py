@@ -93,11 +93,11 @@ def _row(flag: Flag, resolved: Resolved) -> _Row:
 
 def _plain(flag: Flag, value: object) -> object:
     """The value as the flag spells it, if JSON has no word for it."""
-    if isinstance(value, tuple):
-        return [_plain(flag, one) for one in value]
     if isinstance(value, LogitBias):
         named = isinstance(value.token, str)
         return f"{value.token}={value.value:g}" if named else f"{value.token}{value.value:+g}"
+    if isinstance(value, tuple):
+        return [_plain(flag, one) for one in value]
     return next((word for word, meant in _words(flag).items() if meant == value), value)
 
 

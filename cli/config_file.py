@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from nextok.backends.folders import config_file
 from nextok.cli.commands import COMMANDS, CommandName, find
@@ -28,15 +28,14 @@ _MOST_BYTES = 1_000_000
 Values = Mapping[str, object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConfigFile:
+class ConfigFile(NamedTuple):
     """What the file says, checked; values by the keys of the settings."""
 
     path: str
-    defaults: Values = field(default_factory=dict)
-    commands: Mapping[str, Values] = field(default_factory=dict)
-    models: Mapping[str, Values] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    defaults: Values = {}
+    commands: Mapping[str, Values] = {}
+    models: Mapping[str, Values] = {}
+    aliases: Mapping[str, str] = {}
 
 
 def config_path(environ: Mapping[str, str]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.cli.settings import StopSettings
 from nextok.generation.finish import FinishReason
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deadlines:
+class Deadlines(NamedTuple):
     """Seconds; the first two from process start, the last of engine time. None: no limit."""
 
     total: float | None = None

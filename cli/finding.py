@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nextok.backends.locate import Located, NotOnDisk, look_up
 from nextok.cli.console import Console
@@ -24,8 +23,7 @@ Surroundings: TypeAlias = Callable[[], AbstractContextManager[None]]
 """What a download happens in: something that watches for signals."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finder:
+class Finder(NamedTuple):
     """Finds models for one run."""
 
     resolved: Resolved

@@ -1,14 +1,15 @@
 """All flags: names, values, ranges, defaults and which commands carry them, in one table.
 
-The defaults are those of the dataclasses the values end up in. The table knows nothing of where
+The defaults are those of the groups the values end up in. The table knows nothing of where
 values come from (`nextok.cli.arguments`, `nextok.cli.environment`, `nextok.cli.config_file`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
@@ -31,7 +32,7 @@ from nextok.generation.errors import UsageError
 from nextok.generation.sampling import Sampling
 
 #: BiasSettings comes before Sampling because both have a logit_bias: the flag's is the former's.
-GROUPS: tuple[type, ...] = (
+GROUPS: tuple[type[NamedTuple], ...] = (
     EngineSettings,
     PromptSettings,
     BiasSettings,
@@ -180,9 +181,8 @@ def flag(
 def _defaults() -> dict[str, object]:
     found: dict[str, object] = {}
     for group in GROUPS:
-        for one in fields(group):
-            made = one.default_factory() if one.default_factory is not MISSING else one.default
-            found.setdefault(one.name, made)
+        for key, default in group._field_defaults.items():
+            found.setdefault(key, default)
     return found
 
 

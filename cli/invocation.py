@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.cli.commands import CommandName
 from nextok.cli.console import Console
@@ -11,8 +11,7 @@ from nextok.cli.resolution import Resolved
 from nextok.cli.start import Start
 
 
-@dataclass(frozen=True, kw_only=True)
-class Invocation:
+class Invocation(NamedTuple):
     """One run of one command, its arguments checked."""
 
     command: CommandName

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from nextok.backends.weights import Chain, Weights
@@ -191,8 +190,8 @@ def drawn(resolved: Resolved, weights: Weights) -> Sampling:
     sampling = resolved.sampling
     seed = sampling.seed if sampling.seed >= 0 else _drawn_seed()
     biases = tuple(pair for bias in resolved.biases for pair in _token_biases(bias, weights))
-    return replace(
-        sampling, seed=seed, logit_bias=biases, ignore_eos=resolved.stops.ignore_eos
+    return sampling._replace(
+        seed=seed, logit_bias=biases, ignore_eos=resolved.stops.ignore_eos
     )  # fmt: skip
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from nextok.backends.weights import Weights
@@ -13,8 +12,7 @@ Opening: TypeAlias = "Callable[[], Weights]"
 """Loads a model that was found already. Raises ModelError, EngineError, Aborted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opened:
+class Opened(NamedTuple):
     """Weights in memory."""
 
     weights: Weights

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.cli.console import Console
 from nextok.cli.prompt import PromptReader, argument
@@ -23,8 +22,7 @@ _REASONING_SWITCHES = ("enable_thinking", "thinking")
 _LONG_TOKEN = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptTokens:
+class PromptTokens(NamedTuple):
     """A prompt as the model gets it."""
 
     ids: Sequence[int]
@@ -35,8 +33,7 @@ class PromptTokens:
     prefill: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompt:
+class Prompt(NamedTuple):
     """What the user wrote, read and decoded. Knows no model yet."""
 
     settings: PromptSettings

@@ -79,7 +79,7 @@ def as_json(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
 
 def sampling_dict(sampling: Sampling) -> Mapping[str, object]:
     """Every sampling setting but the seed, which stands by itself."""
-    settings = dataclasses.asdict(sampling)
+    settings = sampling._asdict()
     del settings["seed"]
     # JSON has no infinity: a ban is spelt as the flag spells it.
     settings["logit_bias"] = [

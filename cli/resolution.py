@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 from nextok.cli import environment
@@ -36,7 +35,7 @@ from nextok.generation.sampling import Sampling
 BUILT_IN = "built in"
 SET_SINCE = "set in the chat"
 GIVEN = "flag"
-_SAMPLING_KEYS = frozenset(one.name for one in fields(Sampling))
+_SAMPLING_KEYS = frozenset(Sampling._fields)
 
 Group = TypeVar("Group")
 
@@ -48,8 +47,7 @@ class Layer(NamedTuple):
     values: Mapping[str, object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The settings of one run: an earlier layer outranks a later one."""
 
     command: CommandName
@@ -164,11 +162,11 @@ class Resolved:
         """
         tables = (*_model_tables(self.config, refs), *_general(self.config, self.command))
         layer = Layer(origin="model", values=dict(recommended or {}))
-        return replace(self, written=tables, recommended=layer)
+        return self._replace(written=tables, recommended=layer)
 
     def with_set(self, values: Mapping[str, object]) -> Resolved:
         """The settings with some that were set since, above all others."""
-        return replace(self, asked=(Layer(origin=SET_SINCE, values=values), *self.asked))
+        return self._replace(asked=(Layer(origin=SET_SINCE, values=values), *self.asked))
 
     def without_set(self, keys: Iterable[str]) -> Resolved:
         """The settings as they were before these were set."""
@@ -179,13 +177,13 @@ class Resolved:
             else layer
             for layer in self.asked
         ]
-        return replace(self, asked=tuple(asked))
+        return self._replace(asked=tuple(asked))
 
     def _layer(self, key: str) -> Layer:
         return next(layer for layer in self.layers if key in layer.values)
 
     def _fill(self, group: type[Group]) -> Group:
-        names = [one.name for one in fields(cast(Any, group))]
+        names = cast(Any, group)._fields
         return _build(group, {name: self.value(name) for name in names})
 
 
@@ -226,7 +224,7 @@ def _one_of(resolved: Resolved, one: str, other: str) -> Resolved:
     weaker = one if ranks[0] > ranks[1] else other
     flags, *variables = resolved.asked
     settled = flags._replace(values={**flags.values, weaker: _defaults()[weaker]})
-    return replace(resolved, asked=(settled, *variables))
+    return resolved._replace(asked=(settled, *variables))
 
 
 def _rank(origin: str) -> tuple[int, int]:

@@ -1,13 +1,13 @@
-"""What a run was asked for: one frozen group of settings a concern, each with its defaults.
+"""What a run was asked for: one group of settings a concern, each with its defaults.
 
 Sampling is generation's own (`nextok.generation.sampling.Sampling`). Nothing here knows where a
-value came from; `nextok.cli.resolution` does.
+value came from; `nextok.cli.resolution` does. Named tuples, because every start makes them all:
+a frozen dataclass takes five times as long to make.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 ColorMode: TypeAlias = Literal["auto", "always", "never"]
@@ -23,8 +23,7 @@ ALL_LAYERS = -1
 """`gpu_layers` that means every layer of the model, however many there are."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogitBias:
+class LogitBias(NamedTuple):
     """Added to the score of a token, given by its id or as the text it stands for."""
 
     token: int | str
@@ -32,15 +31,13 @@ class LogitBias:
     """Minus infinity bans the token."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BiasSettings:
+class BiasSettings(NamedTuple):
     """Biases as the user wrote them; a tokenizer turns texts into ids, later."""
 
     logit_bias: tuple[LogitBias, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptSettings:
+class PromptSettings(NamedTuple):
     """What the model is to read."""
 
     prompt: str | None = None
@@ -58,7 +55,7 @@ class PromptSettings:
     encoding: str = "utf-8"
     chat_template: str | None = None
     """The name of a template or the path of a file that holds one."""
-    chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
+    chat_template_kwargs: Mapping[str, object] = {}
     reasoning: bool | None = None
     """None leaves it to the model."""
     fold_system: bool = False
@@ -66,8 +63,7 @@ class PromptSettings:
     no_stdin: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class EngineSettings:
+class EngineSettings(NamedTuple):
     """Which model, and how it is run."""
 
     model: str | None = None
@@ -87,8 +83,7 @@ class EngineSettings:
     mlock: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class StopSettings:
+class StopSettings(NamedTuple):
     """When it ends."""
 
     max_tokens: int = -1
@@ -101,8 +96,7 @@ class StopSettings:
     stall_timeout: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputSettings:
+class OutputSettings(NamedTuple):
     """What is said, and how."""
 
     json: bool = False
@@ -127,8 +121,7 @@ class OutputSettings:
         return self.latency or self.latency_color
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatSettings:
+class ChatSettings(NamedTuple):
     """How a conversation is carried on, and what of it is kept."""
 
     continue_last: bool = False
@@ -148,16 +141,14 @@ class ChatSettings:
     """Bytes that kept KV states may take on disk, all together."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CacheSettings:
+class CacheSettings(NamedTuple):
     """What of a prompt is kept for others that begin alike."""
 
     cache: bool | None = None
     """None: what is seen for the second time; False: nothing, and nothing is looked for."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatsSettings:
+class ChatsSettings(NamedTuple):
     """What `nextok chats` was asked for."""
 
     export: str | None = None
@@ -166,8 +157,7 @@ class ChatsSettings:
     rename: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class HubSettings:
+class HubSettings(NamedTuple):
     """What may be fetched, and what the commands about model files were asked for."""
 
     pull: bool = False
@@ -184,8 +174,7 @@ class HubSettings:
     """Whether `alias` takes a name away."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlotSettings:
+class PlotSettings(NamedTuple):
     """What `nextok plot` was asked for."""
 
     picture: str | None = None
@@ -204,8 +193,7 @@ class Since(NamedTuple):
         return now - self.ago_seconds if self.at is None else self.at
 
 
-@dataclass(frozen=True, kw_only=True)
-class JournalSettings:
+class JournalSettings(NamedTuple):
     """What is remembered of generations, and what the journal is asked."""
 
     log: bool = True
@@ -227,8 +215,7 @@ class JournalSettings:
         return self.log and not self.private
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpeculationSettings:
+class SpeculationSettings(NamedTuple):
     """Where guesses come from that make a step yield more than one token."""
 
     lookup: bool = False
@@ -237,8 +224,7 @@ class SpeculationSettings:
     """The model that makes them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConfigSettings:
+class ConfigSettings(NamedTuple):
     """What `nextok config` was asked for itself."""
 
     path: bool = False

@@ -6,7 +6,7 @@ switches its step off.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: llama.cpp's order. Penalties and DRY come first because they reshape the whole distribution,
 #: temperature last because the cuts before it are meant for the model's own probabilities.
@@ -23,8 +23,7 @@ SAMPLERS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
+class Sampling(NamedTuple):
     """One generation's sampling settings; field names are the flags' long names."""
 
     seed: int = -1

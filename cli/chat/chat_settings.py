@@ -5,7 +5,6 @@ Knows nothing of who sets it, or where it is shown.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 
 from nextok.cli.flag_table import BY_WORD, FLAGS
@@ -21,8 +20,7 @@ _OTHERS = (
     "latency_color",
 )  # fmt: skip
 SETTABLE = frozenset(
-    (*(one.name for one in dataclasses.fields(Sampling)),
-     *(one.name for one in dataclasses.fields(StopSettings)), *_OTHERS)
+    (*Sampling._fields, *StopSettings._fields, *_OTHERS)
 )  # fmt: skip
 """What can change while a model is loaded."""
 _SWITCHES = {"on": "1", "off": "0"}

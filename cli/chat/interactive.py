@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from nextok.backends.folders import input_history
@@ -72,7 +71,7 @@ class Interactive:
         if not terminal.is_terminal:
             terminal = open_terminal(time.monotonic, encoding)
         self._screen = self._made_screen(terminal, invocation.environ)
-        invocation = replace(invocation, console=on_screen(invocation.console, self._screen))
+        invocation = invocation._replace(console=on_screen(invocation.console, self._screen))
         self._keyboard = QuietKeys(sys.stdin.fileno())
         self._state = TerminalState(self._keyboard, self._screen)
         self._session = make_session(invocation, self._state)

@@ -6,7 +6,7 @@ The template is compiled once for a model. Knows nothing of caches or of what fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nextok.backends.prompt_tokens import raw_tokens
@@ -76,8 +76,8 @@ class Rendering:
         if begun.ids is None:
             return self._rendered(messages, begun.text)
         made = self._rendered(messages, "")
-        return replace(
-            made, ids=(*made.ids, *begun.ids), text=made.text + begun.text, prefill=begun.text
+        return made._replace(
+            ids=(*made.ids, *begun.ids), text=made.text + begun.text, prefill=begun.text
         )
 
     def _rendered(self, messages: Sequence[Message], prefill: str) -> PromptTokens:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
 from nextok.cli.arguments import parse
@@ -24,7 +22,7 @@ def value_of(flag: str, text: str) -> object:
 
 def test_every_setting_has_one_flag_and_every_flag_a_setting() -> None:
     keys = [flag.key for flag in FLAGS]
-    assert sorted(keys) == sorted({one.name for group in GROUPS for one in fields(group)})
+    assert sorted(keys) == sorted({key for group in GROUPS for key in group._fields})
 
 
 def test_no_name_means_two_things_to_one_command() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +110,9 @@ def talker(request: pytest.FixtureRequest) -> Iterator[Talker]:
     "sampling",
     [
         GREEDY,
-        replace(GREEDY, repeat_penalty=1.5, repeat_last_n=3),
-        replace(GREEDY, presence_penalty=1.0, frequency_penalty=0.3, repeat_last_n=-1),
-        replace(GREEDY, dry_multiplier=2.0, dry_sequence_breakers=()),
+        GREEDY._replace(repeat_penalty=1.5, repeat_last_n=3),
+        GREEDY._replace(presence_penalty=1.0, frequency_penalty=0.3, repeat_last_n=-1),
+        GREEDY._replace(dry_multiplier=2.0, dry_sequence_breakers=()),
         Sampling(seed=4, temperature=0.6, top_k=5),
         Sampling(seed=4, temperature=0.6, mirostat=2),
         Sampling(seed=4, temperature=0.9, repeat_penalty=1.2, xtc_probability=0.5, top_k=9),
@@ -179,7 +178,7 @@ def test_a_memory_that_cannot_be_cut_is_left_alone_after_the_first_wrong_guess(
     talker: Talker,
 ) -> None:
     prompt = talker.ids("<s>" + WORDS)
-    sampling = replace(GREEDY, ignore_eos=True)
+    sampling = GREEDY._replace(ignore_eos=True)
     plain = talker.plain(prompt, sampling, 60)
     assert talker.guessing(Knowing([*prompt, *plain[0]]), prompt, sampling, 60) == plain
     assert talker.length.figures.steps == 1
