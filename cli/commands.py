@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "cache", "info", "config", "plot", "stats", "log", "forget",
+    "cache", "info", "config", "plot", "stats", "log", "forget", "lab",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -154,6 +154,12 @@ COMMANDS: tuple[Command, ...] = (
         help="Say what is kept of what models have read of chats and prompts, or remove it.",
         word="ls|size|clear",
         word_help="List it (that is meant without a word), sum it up, or remove it all.",
+    ),
+    Command(
+        name="lab",
+        help="Show what a model's loop does and costs, by experiments; without a word, list them.",
+        word="NAME",
+        word_help="An experiment's name, or all.",
     ),
     Command(name="info", help="Print versions, the engine's build, folders and their sizes."),
     Command(

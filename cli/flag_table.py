@@ -9,6 +9,7 @@ from nextok.cli.commands import CommandName
 from nextok.cli.flags import Flag
 from nextok.cli.hub_flags import HUB_FLAGS
 from nextok.cli.journal_flags import JOURNAL_FLAGS
+from nextok.cli.lab_flags import LAB_FLAGS
 from nextok.cli.latency_flags import LATENCY_FLAGS
 from nextok.cli.plot_flags import PLOT_FLAGS
 from nextok.cli.prompt_flags import MODEL_FLAGS, PROMPT_FLAGS
@@ -26,6 +27,7 @@ FLAGS: tuple[Flag, ...] = (
     *HUB_FLAGS,
     *PLOT_FLAGS,
     *JOURNAL_FLAGS,
+    *LAB_FLAGS,
     *LATENCY_FLAGS,
     *OUTPUT_FLAGS,
 )

@@ -13,6 +13,14 @@ from typing import NamedTuple
 
 from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
+from nextok.cli.lab_settings import (
+    AbandonmentSettings,
+    CacheLabSettings,
+    DivergenceSettings,
+    LabSettings,
+    LengthsSettings,
+    LoopSettings,
+)
 from nextok.cli.settings import (
     BiasSettings,
     CacheSettings,
@@ -46,10 +54,18 @@ GROUPS: tuple[type[NamedTuple], ...] = (
     HubSettings,
     PlotSettings,
     JournalSettings,
+    LabSettings,
+    LoopSettings,
+    CacheLabSettings,
+    DivergenceSettings,
+    AbandonmentSettings,
+    LengthsSettings,
     ConfigSettings,
 )
 EVERYWHERE = NAMES
 GENERATION: tuple[CommandName, ...] = ("generate", "chat", "config")
+RUNS: tuple[CommandName, ...] = (*GENERATION, "lab")
+"""What runs a model."""
 PROMPTS: tuple[CommandName, ...] = ("generate", "render", "tokens", "config")
 
 

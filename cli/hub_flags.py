@@ -6,10 +6,10 @@ from functools import partial
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_types import Switch
-from nextok.cli.flags import GENERATION, Flag, flag
+from nextok.cli.flags import RUNS, Flag, flag
 from nextok.cli.number_types import Number
 
-_RUNNING: tuple[CommandName, ...] = (*GENERATION, "render", "tokens", "show")
+_RUNNING: tuple[CommandName, ...] = (*RUNS, "render", "tokens", "show")
 _ONLINE: tuple[CommandName, ...] = (*_RUNNING, "pull", "search")
 _ASKING: tuple[CommandName, ...] = (
     *_RUNNING, "pull", "rm", "prune", "chats", "log", "forget",

@@ -6,12 +6,12 @@ from functools import partial
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_types import Choice, Encoding, JsonObject, Path, Switch, Text, one_of
-from nextok.cli.flags import GENERATION, PROMPTS, Flag, flag
+from nextok.cli.flags import PROMPTS, RUNS, Flag, flag
 from nextok.cli.number_types import Number
 
-_SIZED: tuple[CommandName, ...] = (*GENERATION, "show")
-_BUILT: tuple[CommandName, ...] = (*GENERATION, "info")
-_NAMING: tuple[CommandName, ...] = (*PROMPTS, "chat", "show", "pull", "verify", "info")
+_SIZED: tuple[CommandName, ...] = (*RUNS, "show")
+_BUILT: tuple[CommandName, ...] = (*RUNS, "info")
+_NAMING: tuple[CommandName, ...] = (*PROMPTS, "chat", "lab", "show", "pull", "verify", "info")
 _CHATTING: tuple[CommandName, ...] = (*PROMPTS, "chat")
 _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
@@ -45,13 +45,13 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         "CPU threads. [auto]",
         _BUILT,
     ),
-    _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", GENERATION),
+    _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", RUNS),
     _model(
         "ubatch_size",
         "-ub --ubatch-size",
         Number(low=1, high=2**20, whole=True, words={"auto": None}),
         "Of those, computed at once. [128, with a GPU 512]",
-        GENERATION,
+        RUNS,
     ),
     _model(
         "gpu_layers",
@@ -76,8 +76,8 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         _SIZED,
     ),
     _model("cache_type_v", "-ctv --cache-type-v", _CACHE, "How values are stored.", _SIZED),
-    _model("mmap", "--mmap", Switch(), "Read the file into memory, do not map it.", GENERATION),
-    _model("mlock", "--mlock", Switch(), "Keep the model from being swapped out.", GENERATION),
+    _model("mmap", "--mmap", Switch(), "Read the file into memory, do not map it.", RUNS),
+    _model("mlock", "--mlock", Switch(), "Keep the model from being swapped out.", RUNS),
 )
 
 PROMPT_FLAGS: tuple[Flag, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nextok.cli.flag_types import Text
-from nextok.cli.flags import GENERATION, Flag, flag
+from nextok.cli.flags import RUNS, Flag, flag
 from nextok.cli.number_types import Number
 from nextok.cli.sampling_types import Bias, Samplers
 
@@ -15,7 +15,7 @@ _WINDOW = Number(low=-1, high=2**31 - 1, whole=True)
 _COUNT = Number(low=0, high=2**31 - 1, whole=True)
 _STRENGTH = Number(low=0, high=100)
 
-_sampling = partial(flag, panel="Sampling", commands=GENERATION)
+_sampling = partial(flag, panel="Sampling", commands=RUNS)
 
 SAMPLING_FLAGS: tuple[Flag, ...] = (
     _sampling(

@@ -1,0 +1,7 @@
+"""The flags of `nextok lab lengths`."""
+
+from __future__ import annotations
+
+from nextok.cli.flags import Flag
+
+LENGTHS_FLAGS: tuple[Flag, ...] = ()

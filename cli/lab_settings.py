@@ -1,0 +1,53 @@
+"""What `nextok lab` was asked for: a group that all experiments share, and one for each of them.
+
+Keys are unique among all settings, so an experiment's begin with its name.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LabSettings(NamedTuple):
+    """What holds for every experiment that can use it."""
+
+    lab_folder: str | None = None
+    """Where pictures and data go; None: nowhere but the terminal."""
+    lab_full: bool = False
+    """Whether the sizes are those that give good figures, however long that takes."""
+    lab_tokens: int | None = None
+    """Tokens to generate; None: what suits the experiment."""
+    lab_prompt: str | None = None
+    """What the model is asked; None: the experiment's own."""
+    lab_prompts: str | None = None
+    """Path of a file with a prompt a line; None: a list that is built in."""
+
+
+class LoopSettings(NamedTuple):
+    """`nextok lab loop`."""
+
+    loop_at: tuple[int, ...] = ()
+    """Indexes of the tokens to look at closely; none: a few, evenly spread."""
+    loop_draws: int = 2000
+    """How often both samplers draw at one position."""
+    loop_explain: bool = False
+    """Whether each token is walked through in the terminal."""
+
+
+class CacheLabSettings(NamedTuple):
+    """`nextok lab cache`."""
+
+    cache_patience: float = 10.0
+    """Seconds a reader waits."""
+
+
+class DivergenceSettings(NamedTuple):
+    """`nextok lab divergence`."""
+
+
+class AbandonmentSettings(NamedTuple):
+    """`nextok lab abandonment`."""
+
+
+class LengthsSettings(NamedTuple):
+    """`nextok lab lengths`."""
