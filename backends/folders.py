@@ -59,6 +59,11 @@ def states_folder() -> Path:
     return cache_folder() / "kv"
 
 
+def quantized_folder() -> Path:
+    """Copies of models in other types, made for experiments."""
+    return cache_folder() / "quantized"
+
+
 def _xdg(variable: str, otherwise: str, environ: Mapping[str, str] = os.environ) -> Path:
     base = environ.get(variable, "")
     return Path(base if os.path.isabs(base) else os.path.expanduser(otherwise)) / _APPLICATION

@@ -39,13 +39,14 @@ class LlamaLogits:
     def __getitem__(self, token: int) -> float:
         if not 0 <= token < self._size:
             raise IndexError(token)
-        return float(self._values()[token])
+        return float(self.pointer()[token])
 
     def holds_nan(self) -> bool:
         """Whether any of them is not a number."""
-        return holds_nan(self._values(), self._size)
+        return holds_nan(self.pointer(), self._size)
 
-    def _values(self) -> Any:
+    def pointer(self) -> Any:
+        """Where the numbers are. EngineError when the last pass left none for this row."""
         values = self._llama.llama_get_logits_ith(self.context, self.row)
         if not values:
             raise EngineError("the engine has no logits for this position")
