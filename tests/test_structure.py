@@ -24,6 +24,7 @@ OWNERS = {
     "jinja2": {"backends"},
     "matplotlib": {"lab"},
     "scipy": {"lab"},
+    "simpy": {"lab"},
 }
 SUBPACKAGES = ("cli/chat",)
 """Folders inside a folder: each keeps its folder's rules, and nothing else may lie there."""
