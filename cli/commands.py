@@ -3,14 +3,12 @@
 A command's module has a function of the command's name: `def show(invocation: Invocation) -> int`.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "cache", "info", "config", "plot", "stats", "log", "forget", "lab",
+    "cache", "info", "config", "plot", "bench", "stats", "log", "forget", "lab",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -133,6 +131,13 @@ COMMANDS: tuple[Command, ...] = (
         word="TRACE",
         many=True,
         word_help="Files that --trace wrote; several are drawn over each other.",
+    ),
+    Command(
+        name="bench",
+        help="Measure how fast a model reads and writes here; with --compare, two of them.",
+        word="MODEL",
+        many=True,
+        word_help="The same as -m; with --compare, the two models.",
     ),
     Command(
         name="stats",

@@ -6,11 +6,10 @@ values come from (`nextok.cli.arguments`, `nextok.cli.environment`, `nextok.cli.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from nextok.cli.bench_settings import BenchSettings
 from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
 from nextok.cli.lab_settings import (
@@ -53,6 +52,7 @@ GROUPS: tuple[type[NamedTuple], ...] = (
     ChatsSettings,
     HubSettings,
     PlotSettings,
+    BenchSettings,
     JournalSettings,
     LabSettings,
     LoopSettings,
@@ -69,8 +69,7 @@ RUNS: tuple[CommandName, ...] = (*GENERATION, "lab")
 PROMPTS: tuple[CommandName, ...] = ("generate", "render", "tokens", "config")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flag:
+class Flag(NamedTuple):
     """One setting as the command line, the environment and the config file spell it."""
 
     key: str
@@ -81,9 +80,11 @@ class Flag:
     help: str
     panel: str
     commands: tuple[CommandName, ...]
+    on: tuple[str, ...]
+    """Every name that sets it, or turns it on: `names` and `aliases`."""
+    off: tuple[str, ...]
+    """Every name that turns it off."""
     aliases: tuple[str, ...] = ()
-    off_names: tuple[str, ...] = ()
-    """What turns a switch off, beside `--no-…`."""
     repeatable: bool = False
     cleared_by: str | None = None
     """A word that empties a repeatable flag, its default included."""
@@ -99,19 +100,6 @@ class Flag:
     def default(self) -> object:
         """What holds when nobody says anything."""
         return _DEFAULTS[self.key]
-
-    @cached_property
-    def on(self) -> tuple[str, ...]:
-        """Every name that sets it, or turns it on."""
-        return self.names + self.aliases
-
-    @cached_property
-    def off(self) -> tuple[str, ...]:
-        """Every name that turns it off."""
-        if not self.switch:
-            return ()
-        positive = [name for name in self.on if name[:2] == "--" and name[:5] != "--no-"]
-        return self.off_names + tuple("--no-" + name[2:] for name in positive)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -178,20 +166,32 @@ def flag(
     cleared_by: str | None = None,
     ambient: bool = True,
 ) -> Flag:
-    """A row of a flag table: a Flag whose names are written as one line of words."""
+    """A row of a flag table: a Flag whose names are written as one line of words.
+
+    off: what turns a switch off, beside `--no-…`.
+    """
+    on = (*names.split(), *aliases.split())
     return Flag(
         key=key,
         names=tuple(names.split()),
+        on=on,
+        off=(*off.split(), *_opposites(on)) if isinstance(kind, Switch) else (),
         kind=kind,
         help=help_text,
         panel=panel,
         commands=commands,
         aliases=tuple(aliases.split()),
-        off_names=tuple(off.split()),
         repeatable=repeatable,
         cleared_by=cleared_by,
         ambient=ambient,
     )
+
+
+def _opposites(names: Iterable[str]) -> Iterator[str]:
+    """What turns off the switches that these turn on."""
+    for name in names:
+        if name.startswith("--") and not name.startswith("--no-"):
+            yield "--no-" + name[2:]
 
 
 def _defaults() -> dict[str, object]:

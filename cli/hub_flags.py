@@ -9,7 +9,7 @@ from nextok.cli.flag_types import Switch
 from nextok.cli.flags import RUNS, Flag, flag
 from nextok.cli.number_types import Number
 
-_RUNNING: tuple[CommandName, ...] = (*RUNS, "render", "tokens", "show")
+_RUNNING: tuple[CommandName, ...] = (*RUNS, "bench", "render", "tokens", "show")
 _ONLINE: tuple[CommandName, ...] = (*_RUNNING, "pull", "search")
 _ASKING: tuple[CommandName, ...] = (
     *_RUNNING, "pull", "rm", "prune", "chats", "log", "forget",

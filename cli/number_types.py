@@ -67,6 +67,34 @@ class Number:
         return value + 0  # -0.0 becomes 0.0
 
 
+class Numbers:
+    """Whole numbers in a range, with commas between; a word may stand for some of them."""
+
+    metavar = "N,N"
+
+    def __init__(
+        self, *, low: int, high: int, words: Mapping[str, tuple[int, ...]] | None = None
+    ) -> None:
+        self._one = Number(low=low, high=high, whole=True)
+        self.words = words or {}
+
+    @property
+    def expected(self) -> str:
+        several = f"whole numbers {self._one.expected.split(' ', 3)[3]}, such as 1,2"
+        return " or ".join([several, *self.words])
+
+    def parse(self, text: str) -> object:
+        if text in self.words:
+            return self.words[text]
+        numbers = [self._one.parse(one.strip()) for one in text.split(",")]
+        return tuple(dict.fromkeys(numbers))
+
+    def accept(self, value: object) -> object:
+        if isinstance(value, list):
+            return tuple(dict.fromkeys(self._one.accept(one) for one in value))
+        return (self._one.accept(value),) if isinstance(value, int) else self.parse(text_of(value))
+
+
 class Duration:
     """Seconds, or a time with its unit; `off` is none."""
 

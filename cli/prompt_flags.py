@@ -11,7 +11,10 @@ from nextok.cli.number_types import Number
 
 _SIZED: tuple[CommandName, ...] = (*RUNS, "show")
 _BUILT: tuple[CommandName, ...] = (*RUNS, "info")
-_NAMING: tuple[CommandName, ...] = (*PROMPTS, "chat", "lab", "show", "pull", "verify", "info")
+_TIMED: tuple[CommandName, ...] = (*RUNS, "bench")
+_NAMING: tuple[CommandName, ...] = (
+    *PROMPTS, "chat", "lab", "bench", "show", "pull", "verify", "info",
+)  # fmt: skip
 _CHATTING: tuple[CommandName, ...] = (*PROMPTS, "chat")
 _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
@@ -45,20 +48,20 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         "CPU threads. [auto]",
         _BUILT,
     ),
-    _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", RUNS),
+    _model("batch_size", "-b --batch-size", _BATCH, "Prompt tokens per pass.", _TIMED),
     _model(
         "ubatch_size",
         "-ub --ubatch-size",
         Number(low=1, high=2**20, whole=True, words={"auto": None}),
         "Of those, computed at once. [128, with a GPU 512]",
-        RUNS,
+        _TIMED,
     ),
     _model(
         "gpu_layers",
         "-ngl --gpu-layers",
         Number(low=-1, high=2**31 - 1, whole=True, words={"auto": None, "all": -1}),
         "Layers on the GPU; -1 = all. [auto]",
-        _BUILT,
+        (*_TIMED, "info"),
         aliases="--n-gpu-layers",
     ),
     _model(
@@ -66,18 +69,24 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         "-fa --flash-attn",
         one_of("on", "off", "auto"),
         "Flash attention.",
-        _SIZED,
+        (*_TIMED, "show"),
     ),
     _model(
         "cache_type_k",
         "-ctk --cache-type-k",
         _CACHE,
         "How keys are stored: f32, f16, q8_0, q4_0…",
-        _SIZED,
+        (*_TIMED, "show"),
     ),
-    _model("cache_type_v", "-ctv --cache-type-v", _CACHE, "How values are stored.", _SIZED),
-    _model("mmap", "--mmap", Switch(), "Read the file into memory, do not map it.", RUNS),
-    _model("mlock", "--mlock", Switch(), "Keep the model from being swapped out.", RUNS),
+    _model(
+        "cache_type_v",
+        "-ctv --cache-type-v",
+        _CACHE,
+        "How values are stored.",
+        (*_TIMED, "show"),
+    ),
+    _model("mmap", "--mmap", Switch(), "Read the file into memory, do not map it.", _TIMED),
+    _model("mlock", "--mlock", Switch(), "Keep the model from being swapped out.", _TIMED),
 )
 
 PROMPT_FLAGS: tuple[Flag, ...] = (

@@ -11,7 +11,7 @@ from nextok.cli.number_types import Duration, Number
 
 _REPORTING: tuple[CommandName, ...] = (
     "generate", "tokens", "cache", "show", "ls", "search", "info", "config", "chats",
-    "stats", "log", "lab",
+    "stats", "log", "lab", "bench",
 )  # fmt: skip
 
 _stop = partial(flag, panel="Stopping", commands=GENERATION)
