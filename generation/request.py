@@ -1,0 +1,97 @@
+"""One request among many: what is asked, and how far it has come.
+
+Promises no work: whoever schedules passes asks what is next and says what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nextok.generation.account import Account
+from nextok.generation.events import Prefill
+from nextok.generation.finish import FinishReason
+from nextok.generation.model import Cache, Chunk, Sampler
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One generation among many: a Job less what all of them share."""
+
+    prompt: Sequence[int]
+    """At least one token, and fewer than `context_size`."""
+    sampler: Sampler
+    context_size: int
+    """The most tokens it may have, prompt and answer together."""
+    max_tokens: int = -1
+    """-1: until the model stops or the context is full."""
+    stops: Sequence[str] = ()
+    timeout: float | None = None
+    """Seconds from when its turn comes, like the next one; None: no limit."""
+    first_token_timeout: float | None = None
+
+    @property
+    def most(self) -> int:
+        """The most tokens its sequence can come to have."""
+        if self.max_tokens < 0:
+            return self.context_size
+        return min(self.context_size, len(self.prompt) + max(1, self.max_tokens))
+
+
+class Running:
+    """A request with a sequence."""
+
+    def __init__(self, place: int, request: Request, cache: Cache, account: Account) -> None:
+        self.place = place
+        self.request = request
+        self.cache = cache
+        self.account = account
+        self.cached = self.read = len(cache.tokens)
+        """Tokens of the prompt that are read."""
+        self.token: int | None = None
+        """Drawn and not decoded yet; None while the prompt is read."""
+        self.produced = 0
+        self.last = 0.0
+        """When its last token was drawn, or the prompt was read."""
+        self.deadline: float | None = None
+        self.first_token_deadline: float | None = None
+
+    @property
+    def unread(self) -> int:
+        """Tokens of the prompt."""
+        return len(self.request.prompt) - self.read
+
+    @property
+    def reading(self) -> Prefill:
+        """How far the prompt is read."""
+        return Prefill(self.read, len(self.request.prompt), self.cached)
+
+    def begin(self, now: float) -> None:
+        """Its turn has come."""
+        request = self.request
+        if request.timeout is not None:
+            self.deadline = now + request.timeout
+        if request.first_token_timeout is not None:
+            self.first_token_deadline = now + request.first_token_timeout
+
+    def is_late(self, now: float) -> bool:
+        """Whether one of its times is over."""
+        if self.deadline is not None and now >= self.deadline:
+            return True
+        first = self.first_token_deadline
+        return first is not None and self.produced == 0 and now >= first
+
+    def piece(self, room: int) -> Chunk:
+        """The next tokens of the prompt; logits only after the last one."""
+        tokens = self.request.prompt[self.read : self.read + room]
+        return Chunk(self.cache, tokens, rows=int(len(tokens) == self.unread))
+
+    def ended(self) -> FinishReason | None:
+        """Whether it has said enough, and why."""
+        if self.account.stop is not None:
+            return FinishReason.STOP
+        if self.produced == self.request.max_tokens:
+            return FinishReason.LENGTH
+        if len(self.request.prompt) + self.produced >= self.request.context_size:
+            return FinishReason.CONTEXT
+        return None
