@@ -24,6 +24,8 @@ class Series:
     kind: Kind = "line"
     y_high: Sequence[float] | None = None
     """The upper edge of a band, whose lower edge is `y`."""
+    like: str = ""
+    """The label of the series whose colour it shares: of a fit, what was fitted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,4 +47,6 @@ class Chart:
     y_range: tuple[float, float] | None = None
     """None: as far as the values go."""
     marks: tuple[tuple[float, str], ...] = ()
-    """Places on the x axis that have a name."""
+    """Places on the x axis that have a name: a line goes up from each."""
+    x_names: tuple[str, ...] = ()
+    """What stands at 0, 1, 2… on the x axis instead of numbers."""

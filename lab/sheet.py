@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nextok.lab.picture import drawable, shortened
 
@@ -23,6 +23,10 @@ _MOST_ROWS = 24
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's, without the two that are faint on white: everybody can tell them apart."""
 _MARKERS = "os^Dvp"
+_Dashes: TypeAlias = tuple[float, tuple[float, ...]]
+_DASHES: Sequence[_Dashes] = (
+    (0, ()), (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)), (0, (3, 3)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +35,17 @@ class Look:
 
     color: str
     marker: str
+    dashes: _Dashes = (0, ())
+    """Of its line."""
 
 
 def looks(count: int) -> list[Look]:
     """A look for each: colours that differ or, for many, a scale from first to last."""
     if count <= len(_COLORS):
-        return [Look(color=_COLORS[place], marker=_MARKERS[place]) for place in range(count)]
+        every = zip(_COLORS, _MARKERS, _DASHES, strict=True)
+        return [Look(color=color, marker=sign, dashes=dashes) for color, sign, dashes in every][
+            :count
+        ]
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -101,6 +110,16 @@ class Sheet:
             linestyle="none",
         )
         self.figure.add_artist(mark)
+
+    def stroke(self, left: float, right: float, y: float, look: Look) -> None:
+        """The mark of a series that is a line."""
+        from matplotlib.lines import Line2D
+
+        ends, height = [left / self.width, right / self.width], 1 - y / self.height
+        line = Line2D(
+            ends, [height, height], color=look.color, linestyle=look.dashes, linewidth=2.2
+        )
+        self.figure.add_artist(line)
 
 
 def legend_height(rows: int) -> float:
