@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.memory import available_bytes
 from nextok.backends.options import CONTEXT_STEP
 from nextok.backends.split_files import part_paths
+from nextok.backends.threads import allowed_cpus
 from nextok.cli.console import Console
 from nextok.cli.finding import Surroundings
 from nextok.cli.lab_progress import ShownProgress
@@ -105,6 +107,7 @@ class Bench:
             status=self.status,
             clock=self.clock,
             around_fetching=self.around_fetching,
+            cpus=FreeCpus(allowed_cpus()),
         )
         path = loader.find()
         if resolved.engine.model is None and path is not None:

@@ -1,4 +1,4 @@
-"""How far an experiment is, on the status line: what is done, what is left, and how long that is."""
+"""How far an experiment is, on the status line: what is done, and how long the rest takes."""
 
 from __future__ import annotations
 
