@@ -32,6 +32,10 @@ LAST = """
     ORDER BY generation.id DESC LIMIT ?
 """
 """Walked from the end: the `+` keeps SQLite from gathering and sorting all of a model's."""
+ANSWERS = """
+    SELECT finish, completion_tokens, prompt_tokens FROM generation
+    WHERE model_id IN ({models}) {since} ORDER BY id
+"""
 TTFT = "ttft_seconds"
 ITL_P50, ITL_P95, ITL_P99, ITL_MAX = (
     "itl_p50_seconds", "itl_p95_seconds", "itl_p99_seconds", "itl_max_seconds",
@@ -45,6 +49,14 @@ class LengthCount(NamedTuple):
     finish: str
     completion_tokens: int
     generations: int
+
+
+class LoggedAnswer(NamedTuple):
+    """How one generation ended, after how many tokens, and how long its prompt was."""
+
+    finish: str
+    completion_tokens: int
+    prompt_tokens: int | None
 
 
 class JournalQueries:
@@ -64,6 +76,12 @@ class JournalQueries:
         """Every length there is, by how generations ended."""
         rows = self._connection.execute(LENGTHS.format(since=self._since), (model.id,))
         return list(map(LengthCount._make, rows))
+
+    def answers(self, models: Sequence[LoggedModel]) -> list[LoggedAnswer]:
+        """Each generation by itself, the oldest first. Reads every row."""
+        query = ANSWERS.format(models=", ".join("?" * len(models)), since=self._since)
+        rows = self._connection.execute(query, [model.id for model in models])
+        return list(map(LoggedAnswer._make, rows))
 
     def count(self, figure: str, model: LoggedModel) -> int:
         """How many generations have the figure."""
