@@ -10,13 +10,14 @@ import ctypes
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
 
 from nextok.backends.llama_library import library
 from nextok.backends.options import CONTEXT_STEP, ContextOptions
 
 #: Of ContextOptions. All but `sequences` enter in other ways, see below.
-_NOT_IN_A_STATE = frozenset({"context_size", "sequences", "threads", "batch_size", "ubatch_size"})
+_NOT_IN_A_STATE = frozenset(
+    {"context_size", "sequences", "threads", "batch_size", "ubatch_size", "unified"}
+)
 _EXACT_ROWS = 63
 
 
@@ -36,9 +37,7 @@ def state_identity(
     import hashlib
 
     settings = {
-        field.name: getattr(options, field.name)
-        for field in fields(options)
-        if field.name not in _NOT_IN_A_STATE
+        name: value for name, value in options._asdict().items() if name not in _NOT_IN_A_STATE
     }
     parts = (
         fingerprint,

@@ -1,15 +1,12 @@
 """How a model is loaded, and what a context is made for."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CONTEXT_STEP = 256
 """The engine rounds a context up to a multiple of so many tokens."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoadOptions:
+class LoadOptions(NamedTuple):
     """How weights are brought into memory."""
 
     gpu_layers: int = -1
@@ -19,8 +16,7 @@ class LoadOptions:
     vocabulary_only: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContextOptions:
+class ContextOptions(NamedTuple):
     """What a context is made for. Sizes in tokens."""
 
     context_size: int
@@ -31,3 +27,6 @@ class ContextOptions:
     flash_attention: str = "auto"
     cache_type_k: str = "f16"
     cache_type_v: str = "f16"
+    unified: bool = True
+    """Whether sequences share their memory, so that a fork takes none; else each has its own part
+    of it, as large as the others', where tokens lie in their order whatever the others do."""

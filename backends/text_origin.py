@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from time import thread_time
 
 from nextok.generation.errors import TemplateError, UsageError
@@ -131,4 +130,4 @@ def _translated(value: object, table: Mapping[int, int]) -> object:
 
 def _moved_message(message: Message, table: Mapping[int, int]) -> Message:
     extra = {key: _translated(value, table) for key, value in message.extra.items()}
-    return replace(message, content=message.content.translate(table), extra=extra)
+    return message._replace(content=message.content.translate(table), extra=extra)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
 
 from nextok.cli.settings import ColorMode
@@ -58,14 +57,16 @@ def knows_codes(environ: Mapping[str, str]) -> bool:
     return environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Console:
     """Standard error and how to write to it. Nothing here ever fails: it is the last resort."""
 
-    stream: TextIO | None
-    terminal: bool
-    color: bool
-    quiet: bool = False
+    def __init__(
+        self, *, stream: TextIO | None, terminal: bool, color: bool, quiet: bool = False
+    ) -> None:
+        self.stream = stream
+        self.terminal = terminal
+        self.color = color
+        self.quiet = quiet
 
     def error(self, text: str) -> None:
         """What went wrong and what to do next."""

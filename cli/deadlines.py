@@ -1,7 +1,5 @@
 """How long a run may take, and when which of its limits is reached."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -8,6 +8,8 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nextok.backends.free_cpus import FreeCpus
+from nextok.backends.threads import allowed_cpus
 from nextok.cli.deadlines import deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
@@ -105,6 +107,7 @@ class _Generation:
             status=self._status,
             clock=time.monotonic,
             around_fetching=self._watcher.excused,
+            cpus=FreeCpus(allowed_cpus()),
             found=self._remembrance.found,
         ).load()
         self._remembrance.loaded(loaded)

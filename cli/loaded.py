@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.backends.folders import state_folder
 from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.opening import open_weights
 from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.backends.seen_files import SeenFiles
-from nextok.backends.threads import allowed_cpus, default_threads
+from nextok.backends.threads import default_threads
 from nextok.cli.console import Console
 from nextok.cli.finding import Finder, Surroundings
 from nextok.cli.flag_table import BY_WORD
@@ -30,8 +29,7 @@ DEFAULT_CONTEXT = 8192
 """Tokens. A model trained for more would take more memory than most conversations need."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What a generation is made from. Times in the clock's seconds."""
 
     weights: Weights
@@ -106,8 +104,7 @@ class Loaded:
         return is_single and self.weights.computes_exactly
 
 
-@dataclass(frozen=True, kw_only=True)
-class Loader:
+class Loader(NamedTuple):
     """Finds the model that is meant, or fetches it, and loads it.
 
     All methods raise UsageError, ModelError, HubError, EngineError, Aborted.
@@ -119,10 +116,11 @@ class Loader:
     status: Status
     clock: Callable[[], float]
     around_fetching: Surroundings
+    cpus: FreeCpus
+    """Looked at while the file is read: how busy others are."""
     vocabulary_only: bool = False
     found: Callable[[Path | None], None] = lambda path: None
     """Told which file it is, before it is loaded."""
-    cpus: FreeCpus = field(default_factory=lambda: FreeCpus(allowed_cpus()))
 
     def load(self) -> Loaded:
         """All of it, step after step; says which model answers when none was named."""
@@ -206,7 +204,7 @@ class Loader:
             mmap=engine.mmap, mlock=engine.mlock, vocabulary_only=self.vocabulary_only
         )
         if engine.gpu_layers is not None:
-            options = replace(options, gpu_layers=engine.gpu_layers)
+            options = options._replace(gpu_layers=engine.gpu_layers)
         return options
 
 

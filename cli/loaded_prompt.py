@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from nextok.backends.free_cpus import FreeCpus
+from nextok.backends.threads import allowed_cpus
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import Loader
 from nextok.cli.prompting import PromptTokens, read_prompt
@@ -30,6 +32,7 @@ def load_prompt(invocation: Invocation) -> tuple[PromptTokens, Weights]:
         status=status,
         clock=time.monotonic,
         around_fetching=lambda: watching(abort, status),
+        cpus=FreeCpus(allowed_cpus()),
         vocabulary_only=True,
     ).load()
     return prompt.tokens(loaded.weights, console), loaded.weights

@@ -5,8 +5,6 @@ value came from; `nextok.cli.resolution` does. Named tuples, because every start
 a frozen dataclass takes five times as long to make.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 

@@ -78,7 +78,7 @@ class DraftModel:
         """threads: how many to take now. EngineError when there is no context to be had."""
         self.cost = cost
         size = min(options.context_size, weights.trained_context or options.context_size)
-        self._context = weights.open(replace(options, context_size=size), abort)
+        self._context = weights.open(options._replace(context_size=size), abort)
         greedy = Sampling(seed=0, temperature=0.0)
         self._sampler = weights.sampler(greedy, context_size=size, history=())
         self._drafter = ModelDrafter(self._context, self._context.new_cache(), self._sampler)

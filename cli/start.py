@@ -1,7 +1,5 @@
 """What was true when the process started, and is not to be found out later."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from nextok.generation.errors import UsageError
 
@@ -18,21 +19,27 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _ROLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 
 
-@dataclass(frozen=True)
-class Message:
+class _Message(NamedTuple):
+    role: str
+    content: str
+    extra: Mapping[str, object]
+    """What else a template may look at, kept as it came: reasoning_content, tool_calls, name."""
+
+
+class Message(_Message):
     """Who says what. UsageError for a role that is not one word.
 
     Templates write roles between control tokens, so a role is never free text.
     """
 
-    role: str
-    content: str
-    extra: Mapping[str, object] = field(default_factory=dict)
-    """What else a template may look at, kept as it came: reasoning_content, tool_calls, name."""
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if not _ROLE.match(self.role):
-            raise UsageError(f"a role is one word like system, user, assistant: {self.role!r}")
+    def __new__(
+        cls, role: str, content: str, extra: Mapping[str, object] = MappingProxyType({})
+    ) -> Message:
+        if not _ROLE.match(role):
+            raise UsageError(f"a role is one word like system, user, assistant: {role!r}")
+        return super().__new__(cls, role, content, extra)
 
     def fields(self) -> dict[str, object]:
         """The message as chat templates expect it."""
@@ -44,7 +51,7 @@ def with_system_folded(messages: Sequence[Message]) -> list[Message]:
     if len(messages) < 2 or messages[0].role != "system":
         return list(messages)
     system, first, *rest = messages
-    return [replace(first, content=f"{system.content}\n\n{first.content}"), *rest]
+    return [first._replace(content=f"{system.content}\n\n{first.content}"), *rest]
 
 
 def parse_messages(text: str) -> list[Message]:

@@ -4,8 +4,6 @@ The defaults are llama.cpp's (common/common.h, common_params_sampling); a neutra
 switches its step off.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 #: llama.cpp's order. Penalties and DRY come first because they reshape the whole distribution,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from nextok.backends.chat_template import ChatTemplate
@@ -73,7 +73,7 @@ class Subject:
                 f"{self.context_limit}: ask for fewer tokens, or raise --ctx-size"
             )
         size = -(-context_size // CONTEXT_STEP) * CONTEXT_STEP
-        options = replace(self.options, context_size=size, sequences=sequences)
+        options = self.options._replace(context_size=size, sequences=sequences)
         model = self.weights.open(options, self.abort)
         try:
             yield model

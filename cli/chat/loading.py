@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from nextok.backends.free_cpus import FreeCpus
+from nextok.backends.threads import allowed_cpus
 from nextok.cli.abandonable import abandonable
 from nextok.cli.chat.engine import Engine
 from nextok.cli.deadlines import Deadlines
@@ -49,6 +51,7 @@ class Loading:
             status=self._status,
             clock=stage.clock,
             around_fetching=self._attended,
+            cpus=FreeCpus(allowed_cpus()),
         )
         path, draft, began = loader.find(), loader.find_draft(), stage.clock()
         opened = self._abandonable(lambda: loader.open(path, draft))

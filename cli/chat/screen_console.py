@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
 from nextok.cli.chat.screen import Screen
 from nextok.cli.console import Console
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScreenConsole(Console):
     """Says on the screen what it is given."""
 
-    screen: Screen
+    def __init__(self, console: Console, screen: Screen) -> None:
+        super().__init__(
+            stream=console.stream,
+            terminal=console.terminal,
+            color=console.color,
+            quiet=console.quiet,
+        )
+        self.screen = screen
 
     def error(self, text: str) -> None:
         self.screen.trouble(text)
@@ -27,7 +30,4 @@ class ScreenConsole(Console):
 
 def on_screen(console: Console, screen: Screen) -> Console:
     """The console, or one on the screen if a person would read it there anyway."""
-    if not console.terminal:
-        return console
-    known: dict[str, Any] = {one.name: getattr(console, one.name) for one in fields(Console)}
-    return ScreenConsole(screen=screen, **known)
+    return ScreenConsole(console, screen) if console.terminal else console

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -274,7 +273,7 @@ def test_a_shift_that_is_aborted_leaves_a_true_ledger(
 
 @every_llama
 def test_a_memory_that_cannot_shift_is_left_as_it_was(loaded: Weights, ids: list[int]) -> None:
-    model = loaded.open(replace(OPTIONS, cache_type_k="bf16"), Abort())
+    model = loaded.open(OPTIONS._replace(cache_type_k="bf16"), Abort())
     cache = model.new_cache()
     model.prefill(ids, cache)
     assert not cache.shift(0, 0)

@@ -191,7 +191,7 @@ def test_what_is_said_is_the_same_with_and_without(runs: Runs) -> None:
 @pytest.mark.parametrize("ubatch_size", [32, 128])
 def test_a_longer_state_is_cut_or_left(runs: Runs, ubatch_size: int) -> None:
     """A memory that cannot be cut reads the text again, and does not answer from what is wrong."""
-    options = replace(OPTIONS, ubatch_size=ubatch_size)
+    options = OPTIONS._replace(ubatch_size=ubatch_size)
     longer, other = runs.prompt(400), runs.prompt(270, 1)
     runs.reused(longer, at_once=True, options=options)
     assert len(runs.lengths()) == 1
@@ -248,6 +248,6 @@ def test_a_run_without_a_token_keeps_nothing(runs: Runs) -> None:
 def test_another_kind_of_cache_is_another_state(runs: Runs) -> None:
     prompt = runs.prompt(200)
     runs.reused(prompt, at_once=True)
-    others = replace(OPTIONS, flash_attention="on", cache_type_v="q8_0")
+    others = OPTIONS._replace(flash_attention="on", cache_type_v="q8_0")
     assert runs.reused(prompt, options=others)[1] == 0
     assert runs.reused(prompt)[1] == 128

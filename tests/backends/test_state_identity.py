@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,9 +21,9 @@ from nextok.generation.sampling import Sampling
 OPTIONS = ContextOptions(context_size=256, threads=1, batch_size=32, ubatch_size=32)
 GREEDY = Sampling(seed=1, temperature=0.0)
 OTHERS = {
-    "cache_type_k": replace(OPTIONS, cache_type_k="q8_0"),
-    "cache_type_v": replace(OPTIONS, cache_type_v="q8_0"),
-    "flash_attention": replace(OPTIONS, flash_attention="off"),
+    "cache_type_k": OPTIONS._replace(cache_type_k="q8_0"),
+    "cache_type_v": OPTIONS._replace(cache_type_v="q8_0"),
+    "flash_attention": OPTIONS._replace(flash_attention="off"),
 }
 
 
@@ -92,7 +91,7 @@ def test_other_settings_take_no_state(loaded: Weights, store: KvStore, other: st
 
 @only_llama
 def test_a_larger_context_takes_the_same_state(loaded: Weights) -> None:
-    larger = replace(OPTIONS, context_size=512, sequences=3)
+    larger = OPTIONS._replace(context_size=512, sequences=3)
     assert loaded.state_identity(larger) == loaded.state_identity(OPTIONS)
 
 
@@ -128,14 +127,14 @@ def identity(
 
 @pytest.mark.parametrize(
     "changed",
-    [replace(OPTIONS, threads=2), replace(OPTIONS, batch_size=64, ubatch_size=64)],
+    [OPTIONS._replace(threads=2), OPTIONS._replace(batch_size=64, ubatch_size=64)],
     ids=["threads", "batch"],
 )
 def test_an_exact_run_takes_states_of_exact_runs_alone(changed: ContextOptions) -> None:
     assert identity(changed) != identity(OPTIONS)
     assert identity(changed, exactly=False) == identity(OPTIONS, exactly=False)
-    assert identity(replace(OPTIONS, ubatch_size=16)) == identity(OPTIONS)
-    assert identity(replace(changed, threads=3)) == identity(changed)
+    assert identity(OPTIONS._replace(ubatch_size=16)) == identity(OPTIONS)
+    assert identity(changed._replace(threads=3)) == identity(changed)
 
 
 def test_what_is_asked_of_the_gpu_matters() -> None:
@@ -152,7 +151,7 @@ def test_positions_that_are_stretched_in_a_large_context() -> None:
         "phi3.context_length": "131072",
         "phi3.rope.scaling.original_context_length": "4096",
     }
-    short, just, long = (replace(OPTIONS, context_size=size) for size in (512, 4096, 4097))
+    short, just, long = (OPTIONS._replace(context_size=size) for size in (512, 4096, 4097))
     assert identity(short, stretched) == identity(just, stretched)
     assert identity(long, stretched) != identity(just, stretched)
     plain = {key: value for key, value in stretched.items() if "rope" not in key}

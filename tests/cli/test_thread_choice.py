@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from nextok.backends.adaptive_threads import AdaptiveThreads
 from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.options import ContextOptions
-from nextok.backends.threads import default_threads
+from nextok.backends.threads import allowed_cpus, default_threads
 from nextok.backends.toy import Toy
 from nextok.cli.answer import JsonAnswer, JsonLines
 from nextok.cli.chat.command import make_session
@@ -56,6 +55,7 @@ def loaded(settings: Resolved) -> Loaded:
         status=Status(SILENT, time.monotonic),
         clock=time.monotonic,
         around_fetching=contextlib.nullcontext,
+        cpus=FreeCpus(allowed_cpus()),
     )
     return loader.load()
 
@@ -106,13 +106,13 @@ def test_with_one_cpu_or_a_gpu_there_is_nothing_to_choose() -> None:
     class Offloading(Toy):
         can_offload = True
 
-    here = replace(loaded(resolved({})), threads=2)
+    here = loaded(resolved({}))._replace(threads=2)
     context = here.weights.open(ContextOptions(context_size=64), Abort())
     assert isinstance(adaptive(context, here), AdaptiveThreads)
-    assert adaptive(context, replace(here, threads=1)) is None
-    on_gpu = replace(here, weights=Offloading())
+    assert adaptive(context, here._replace(threads=1)) is None
+    on_gpu = here._replace(weights=Offloading())
     assert adaptive(context, on_gpu) is None
-    none_on_gpu = replace(on_gpu, resolved=resolved({"gpu_layers": 0}))
+    none_on_gpu = on_gpu._replace(resolved=resolved({"gpu_layers": 0}))
     assert isinstance(adaptive(context, none_on_gpu), AdaptiveThreads)
 
 
@@ -131,7 +131,7 @@ def answered(settings: Resolved, cpus: FreeCpus) -> tuple[Lines, dict[str, Any],
     delivery = Delivery([JsonLines(lines.append), JsonAnswer(objects.append)], lambda: 0.0)
     abort = Abort()
     one = OneShot(
-        replace(loaded(settings), threads=2, cpus=cpus),
+        loaded(settings)._replace(threads=2, cpus=cpus),
         console=SILENT,
         status=Status(SILENT, time.monotonic),
         delivery=delivery,
@@ -187,7 +187,7 @@ def session(busy: Callable[[], FreeCpus]) -> Session:
     )
     session.load()
     assert session.engine is not None
-    here = replace(session.engine.loaded, threads=2, cpus=busy())
+    here = session.engine.loaded._replace(threads=2, cpus=busy())
     session.engine = Engine(here, session.stage.abort, SILENT)
     return session
 
