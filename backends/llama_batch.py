@@ -43,15 +43,21 @@ class LlamaBatch:
 
     def set_one(self, token: int, position: int, sequence: int) -> None:
         """The batch of a decode: one token, its logits wanted."""
-        self._tokens[0] = token
-        self._positions[0] = position
-        self._sequences[0] = sequence
-        self._wanted[0] = 1
-        self.batch.n_tokens = 1
+        self._set(0, token, position, sequence, 1)
+
+    def _set(self, index: int, token: int, position: int, sequence: int, wanted: int) -> None:
+        self._tokens[index] = token
+        self._positions[index] = position
+        self._sequences[index] = sequence
+        self._wanted[index] = wanted
+        self.batch.n_tokens = index + 1
 
     def add(self, chunk: Chunk, position: int, sequence: int) -> int:
         """Append a chunk; the index after its last token. EngineError when it does not fit."""
         first, count = self.batch.n_tokens, len(chunk.tokens)
+        if count == 1 and first < len(self._tokens):  # of each sequence that speaks, in each pass
+            self._set(first, chunk.tokens[0], position, sequence, chunk.rows)
+            return int(first + 1)
         end = first + count
         if not count > 0 or end > len(self._tokens):  # either would end the process
             raise EngineError(f"a batch holds 1 to {len(self._tokens)} tokens, not {end}")

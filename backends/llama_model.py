@@ -70,7 +70,8 @@ class LlamaModel:
         self._abort = abort
         self._cell = (ctypes.c_char * 2).from_buffer(abort.cell)
         self._vocabulary_size = vocabulary_size
-        self.context_size = options.context_size
+        shares = 1 if options.unified else options.sequences
+        self.context_size = options.context_size // shares
         self.context = self._make_context(weights, options)
         self._memory = LlamaMemory(
             self.context,
@@ -103,7 +104,7 @@ class LlamaModel:
         params.flash_attn_type = FLASH_ATTENTION[options.flash_attention]
         params.type_k = CACHE_TYPES[options.cache_type_k]
         params.type_v = CACHE_TYPES[options.cache_type_v]
-        params.kv_unified = True  # sequences share cells, so that a fork copies nothing
+        params.kv_unified = options.unified
         return params
 
     def new_cache(self) -> LlamaCache:

@@ -88,7 +88,12 @@ class LlamaTokenizer:
         return max(len(self._spell(token, special=True)) for token in range(self._size))
 
     def end_tokens(self) -> list[int]:
-        """Every token that ends a generation. Walks the whole vocabulary: tens of milliseconds."""
+        """Every token that ends a generation. The first time the vocabulary is walked: tens of
+        milliseconds."""
+        return list(self._end_tokens)
+
+    @cached_property
+    def _end_tokens(self) -> list[int]:
         return [token for token in range(self._size) if self.is_end(token)]
 
     def spell_out(self, texts: Iterable[str]) -> None:
