@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from nextok.cli import environment
+from nextok.cli.bench_settings import BenchSettings
 from nextok.cli.commands import CommandName
 from nextok.cli.config_file import ConfigFile
 from nextok.cli.flag_table import FLAGS, flags_of
@@ -143,6 +144,11 @@ class Resolved(NamedTuple):
     def plot(self) -> PlotSettings:
         """How a trace is drawn."""
         return self._fill(PlotSettings)
+
+    @property
+    def bench(self) -> BenchSettings:
+        """What is measured."""
+        return self._fill(BenchSettings)
 
     @property
     def journal(self) -> JournalSettings:

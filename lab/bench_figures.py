@@ -22,7 +22,7 @@ class Speed:
     subject: Subject
     samples: tuple[float, ...]
     against: Subject | None
-    """Who it is compared with: the first model with as many threads, or itself with fewer."""
+    """Who it is compared with."""
     ratio: Ratio | None
     """How many times as fast it is."""
 
@@ -116,11 +116,11 @@ def _speeds(
 
 
 def compared_with(plan: Plan, subject: Subject) -> Subject | None:
-    """Whom a subject is held against; None for the first of all."""
-    if subject.model > 0:
-        return Subject(0, subject.threads)
-    first = plan.threads[0]
-    return None if subject.threads == first else Subject(0, first)
+    """Of two models the second with the first, at the same count; else a count with the first."""
+    first = plan.subjects[0]
+    if plan.models > 1:
+        first = Subject(first.model, subject.threads)
+    return None if subject == first else first
 
 
 def _answers(plan: Plan, table: _Table) -> Iterator[Answers]:

@@ -7,7 +7,7 @@ see the same weather; every other round goes the other way, so that none of them
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
 from typing import NamedTuple
@@ -101,6 +101,14 @@ class Plan:
         return (
             Measure(Kind.ANSWER, prompt, self.tokens),
             Measure(Kind.BARE, prompt, self.tokens),
+        )
+
+    def without(self, most: int) -> Plan:
+        """The same without what needs more context than that, as far as it can be left out."""
+        return replace(
+            self,
+            prefill=tuple(tokens for tokens in self.prefill if tokens <= most),
+            depths=tuple(depth for depth in self.depths if depth + self.tokens <= most),
         )
 
     def steps(self) -> Iterator[Step]:
