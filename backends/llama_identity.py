@@ -14,7 +14,7 @@ from contextlib import suppress
 from nextok.backends.llama_library import library
 from nextok.backends.options import CONTEXT_STEP, ContextOptions
 
-#: Of ContextOptions. All but `sequences` enter in other ways, see below.
+#: Of ContextOptions. All but `sequences` and `unified` enter in other ways, see below.
 _NOT_IN_A_STATE = frozenset(
     {"context_size", "sequences", "threads", "batch_size", "ubatch_size", "unified"}
 )

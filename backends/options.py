@@ -30,6 +30,3 @@ class ContextOptions(NamedTuple):
     unified: bool = True
     """Whether sequences share their memory, so that a fork takes none; else each has its own part
     of it, as large as the others', where tokens lie in their order whatever the others do."""
-    unified: bool = True
-    """Whether sequences share their memory, so that a fork takes none; else each has its own part
-    of it, as large as the others', where tokens lie in their order whatever the others do."""
