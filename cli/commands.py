@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 CommandName: TypeAlias = Literal[
     "generate", "chat", "chats", "render", "tokens", "show",
     "pull", "ls", "rm", "search", "alias", "default", "verify", "prune",
-    "cache", "info", "config", "plot", "bench", "stats", "log", "forget", "lab",
+    "cache", "info", "config", "plot", "batch", "bench", "stats", "log", "forget", "lab",
 ]  # fmt: skip
 DEFAULT: CommandName = "generate"
 TALK: CommandName = "chat"
@@ -131,6 +131,12 @@ COMMANDS: tuple[Command, ...] = (
         word="TRACE",
         many=True,
         word_help="Files that --trace wrote; several are drawn over each other.",
+    ),
+    Command(
+        name="batch",
+        help="Answer many prompts, several at a time: a line each in, a line of JSON each out.",
+        word="PROMPTS",
+        word_help="A file with a prompt a line, plain or as a JSON object; - is standard input.",
     ),
     Command(
         name="bench",

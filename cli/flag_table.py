@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nextok.cli.batch_flags import BATCH_FLAGS
 from nextok.cli.bench_flags import BENCH_FLAGS
 from nextok.cli.chat_flags import CHAT_FLAGS
 from nextok.cli.commands import CommandName
@@ -27,6 +28,7 @@ FLAGS: tuple[Flag, ...] = (
     *CHAT_FLAGS,
     *HUB_FLAGS,
     *PLOT_FLAGS,
+    *BATCH_FLAGS,
     *BENCH_FLAGS,
     *JOURNAL_FLAGS,
     *LAB_FLAGS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from nextok.cli.batch_settings import BatchSettings
 from nextok.cli.bench_settings import BenchSettings
 from nextok.cli.commands import NAMES, CommandName
 from nextok.cli.flag_types import Kind, Switch
@@ -52,6 +53,7 @@ GROUPS: tuple[type[NamedTuple], ...] = (
     ChatsSettings,
     HubSettings,
     PlotSettings,
+    BatchSettings,
     BenchSettings,
     JournalSettings,
     LabSettings,
@@ -64,7 +66,8 @@ GROUPS: tuple[type[NamedTuple], ...] = (
 )
 EVERYWHERE = NAMES
 GENERATION: tuple[CommandName, ...] = ("generate", "chat", "config")
-RUNS: tuple[CommandName, ...] = (*GENERATION, "lab")
+ANSWERING: tuple[CommandName, ...] = (*GENERATION, "batch")
+RUNS: tuple[CommandName, ...] = (*ANSWERING, "lab")
 """What runs a model."""
 PROMPTS: tuple[CommandName, ...] = ("generate", "render", "tokens", "config")
 

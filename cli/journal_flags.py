@@ -6,13 +6,13 @@ from functools import partial
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_types import Switch, Text
-from nextok.cli.flags import GENERATION, Flag, flag
+from nextok.cli.flags import ANSWERING, Flag, flag
 from nextok.cli.number_types import Number
 from nextok.cli.since_type import Moment, Rest
 
 _ASKING: tuple[CommandName, ...] = ("stats", "log")
 
-_kept = partial(flag, panel="Privacy", commands=GENERATION)
+_kept = partial(flag, panel="Privacy", commands=ANSWERING)
 _journal = partial(flag, panel="Journal", commands=_ASKING, ambient=False)
 
 JOURNAL_FLAGS: tuple[Flag, ...] = (

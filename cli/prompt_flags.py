@@ -13,15 +13,16 @@ _SIZED: tuple[CommandName, ...] = (*RUNS, "show")
 _BUILT: tuple[CommandName, ...] = (*RUNS, "info")
 _TIMED: tuple[CommandName, ...] = (*RUNS, "bench")
 _NAMING: tuple[CommandName, ...] = (
-    *PROMPTS, "chat", "lab", "bench", "show", "pull", "verify", "info",
+    *PROMPTS, "chat", "batch", "lab", "bench", "show", "pull", "verify", "info",
 )  # fmt: skip
-_CHATTING: tuple[CommandName, ...] = (*PROMPTS, "chat")
+_CHATTING: tuple[CommandName, ...] = (*PROMPTS, "chat", "batch")
 _TYPED: tuple[CommandName, ...] = ("generate", "render", "tokens")
 _BATCH = Number(low=1, high=2**20, whole=True)
 _CACHE = one_of("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1", name="TYPE")
 
 _model = partial(flag, panel="Model")
 _prompt = partial(flag, panel="Prompt", commands=PROMPTS)
+_shaping = partial(flag, panel="Prompt", commands=(*PROMPTS, "batch"))
 _spoken = partial(flag, panel="Prompt", commands=_CHATTING)
 _typed = partial(flag, panel="Prompt", commands=_TYPED, ambient=False)
 
@@ -108,9 +109,9 @@ PROMPT_FLAGS: tuple[Flag, ...] = (
         "Put the system message at the head of the first user message.",
     ),
     _prompt("messages", "--messages", Path(), "A whole conversation, as JSON."),
-    _prompt("prefill", "--prefill", Text(), "The beginning of the reply."),
-    _prompt("raw", "--raw", Switch(), "No chat template: the prompt as it is.", off="--chat"),
-    _prompt("special", "--special", Switch(), "With --raw: parse control tokens."),
+    _shaping("prefill", "--prefill", Text(), "The beginning of the reply."),
+    _shaping("raw", "--raw", Switch(), "No chat template: the prompt as it is.", off="--chat"),
+    _shaping("special", "--special", Switch(), "With --raw: parse control tokens."),
     _spoken(
         "escape",
         "-e --escape",

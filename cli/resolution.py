@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar, cast
 
 from nextok.cli import environment
+from nextok.cli.batch_settings import BatchSettings
 from nextok.cli.bench_settings import BenchSettings
 from nextok.cli.commands import CommandName
 from nextok.cli.config_file import ConfigFile
@@ -144,6 +145,11 @@ class Resolved(NamedTuple):
     def plot(self) -> PlotSettings:
         """How a trace is drawn."""
         return self._fill(PlotSettings)
+
+    @property
+    def batch(self) -> BatchSettings:
+        """How many prompts are run."""
+        return self._fill(BatchSettings)
 
     @property
     def bench(self) -> BenchSettings:

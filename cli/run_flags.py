@@ -6,7 +6,7 @@ from functools import partial
 
 from nextok.cli.commands import CommandName
 from nextok.cli.flag_types import Path, Switch, Text, one_of
-from nextok.cli.flags import EVERYWHERE, GENERATION, Flag, flag
+from nextok.cli.flags import ANSWERING, EVERYWHERE, GENERATION, Flag, flag
 from nextok.cli.number_types import Duration, Number
 
 _REPORTING: tuple[CommandName, ...] = (
@@ -14,7 +14,7 @@ _REPORTING: tuple[CommandName, ...] = (
     "stats", "log", "lab", "bench",
 )  # fmt: skip
 
-_stop = partial(flag, panel="Stopping", commands=GENERATION)
+_stop = partial(flag, panel="Stopping", commands=ANSWERING)
 _output = partial(flag, panel="Output")
 
 STOP_FLAGS: tuple[Flag, ...] = (
