@@ -20,7 +20,7 @@ _ALL_BELOW, _STRIDE = 1024, 61
 
 def check_can_draft(draft: Weights, target: Weights) -> None:
     """ModelError, with the first difference found, if `draft` cannot guess for `target`."""
-    difference = next(_differences(draft.tokenizer, target.tokenizer), None)
+    difference = first_difference(draft.tokenizer, target.tokenizer)
     if difference is not None:
         raise ModelError(
             f"{draft.name} cannot draft for {target.name}: {difference}; --draft needs a smaller "
@@ -31,6 +31,11 @@ def check_can_draft(draft: Weights, target: Weights) -> None:
             f"{draft.name} cannot draft: its memory is a state, from which guesses cannot be "
             "taken back; --draft needs another model"
         )
+
+
+def first_difference(draft: LoadedTokenizer, target: LoadedTokenizer) -> str | None:
+    """In what the first one's tokens are not the second one's, but for padding at the end."""
+    return next(_differences(draft, target), None)
 
 
 def _differences(draft: LoadedTokenizer, target: LoadedTokenizer) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _Z = 1.959964
 """Standard deviations of a 95 % interval."""
@@ -38,24 +38,29 @@ class Survival:
 
 def survival(spells: Sequence[Spell]) -> list[Survival]:
     """From 0 steps on, for as long as any is watched that has not ended before."""
-    share, variance = 1.0, 0.0
+    share, variance, ended = 1.0, 0.0, 0
     curve = [Survival(steps=0, share=1.0, low=1.0, high=1.0, at_risk=len(spells))]
     for step in range(max((spell.steps for spell in spells), default=0)):
         at_risk = sum(_is_at_risk(spell, step) for spell in spells)
         if at_risk == 0:
             break
         ends = sum(spell.ended == step for spell in spells)
-        share *= 1 - ends / at_risk
+        share, ended = share * (1 - ends / at_risk), ended + ends
         if at_risk > ends:
             variance += ends / (at_risk * (at_risk - ends))
-        low, high = _interval(share, variance, at_risk)
+        low, high = _interval(share, variance, at_risk if share else ended)
         curve.append(Survival(steps=step + 1, share=share, low=low, high=high, at_risk=at_risk))
     return curve
 
 
 def after(curve: Sequence[Survival], steps: int) -> Survival | None:
-    """The point of the curve at so many steps; None where it does not reach so far."""
-    return curve[steps] if 0 <= steps < len(curve) else None
+    """The point of the curve at so many steps; None where it does not reach so far.
+
+    Where nothing is left, nothing is left later on.
+    """
+    if steps < len(curve):
+        return curve[steps]
+    return replace(curve[-1], steps=steps) if curve[-1].share == 0 else None
 
 
 def geometric(chance: float, steps: float) -> float:
@@ -81,14 +86,15 @@ def _is_at_risk(spell: Spell, step: int) -> bool:
     return step < spell.steps and (spell.ended is None or spell.ended >= step)
 
 
-def _interval(share: float, variance: float, at_risk: int) -> tuple[float, float]:
+def _interval(share: float, variance: float, count: int) -> tuple[float, float]:
     """Kalbfleisch and Prentice's, which stays within 0 and 1.
 
-    Where nothing has ended yet, or all has, it is of no width; the exact binomial bound stands in.
+    Where nothing has ended yet, or all has, it has no width: there the exact bound of so many
+    equal outcomes stands in.
     """
     if share >= 1:
-        return math.pow(0.025, 1 / at_risk), 1.0
+        return math.pow(0.025, 1 / count), 1.0
     if share <= 0:
-        return 0.0, 1 - math.pow(0.025, 1 / at_risk)
+        return 0.0, 1 - math.pow(0.025, 1 / count)
     spread = _Z * math.sqrt(variance) / abs(math.log(share))
     return math.pow(share, math.exp(spread)), math.pow(share, math.exp(-spread))

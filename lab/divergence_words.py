@@ -1,0 +1,130 @@
+"""What the figures of a comparison mean, in three sentences. Knows figures only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nextok.lab.agreement import Agreement, Group, Horizon
+from nextok.lab.divergence_data import Compared
+from nextok.lab.survival import after, geometric
+
+CAVEAT = (
+    "that every token derails with the same chance, whatever came before: it is not a precise model"
+)
+_TOLD = 0.005
+"""Shares below this after more and more tokens are not told one by one."""
+
+
+def divergence_sentences(compared: Sequence[Compared], reference: str) -> tuple[str, ...]:
+    """How often they differ, how long the text is the same, and what short texts hide of it."""
+    if not compared:
+        return ()
+    telling = _telling(compared)
+    return (
+        _rates(compared, reference),
+        _lasting(telling.label, _greedy(telling)),
+        _hidden(telling.label, _greedy(telling)),
+    )
+
+
+def _telling(compared: Sequence[Compared]) -> Compared:
+    """The worst whose texts are not all lost within the first tokens; else the best."""
+    lasting = [one for one in compared if _share_after(_greedy(one), 10) >= 0.5]
+    ranked = sorted(lasting or compared, key=lambda one: _greedy(one).epsilon)
+    return ranked[-1] if lasting else ranked[0]
+
+
+def _share_after(one: Agreement, tokens: int) -> float:
+    point = after(one.curve, tokens)
+    return one.curve[-1].share if point is None else point.share
+
+
+def _greedy(one: Compared) -> Agreement:
+    """The first way of choosing."""
+    return next(iter(one.ways.values()))
+
+
+def _rates(compared: Sequence[Compared], reference: str) -> str:
+    """The rate of derailing of each, by the way of choosing."""
+    said = []
+    for one in compared:
+        ways = (
+            f"{way} {_percent(agreement.epsilon)} (KL {agreement.divergence:.2g} nats)"
+            for way, agreement in one.ways.items()
+        )
+        said.append(f"{one.label} {' and '.join(ways)}")
+    return (
+        f"With the text of {reference} up to there, so often another token is chosen: "
+        f"{', '.join(said)}."
+    )
+
+
+def _lasting(label: str, one: Agreement) -> str:
+    """What was seen against (1 − ε)^N, and where they part."""
+    seen = [horizon for horizon in one.horizons if horizon.seen is not None]
+    told = [horizon for horizon in seen if _is_told(horizon)] or seen[:1]
+    if not told:
+        return f"No text of {label} was long enough to hold (1 − ε)^N against it."
+    said = ", ".join(map(_horizon, told))
+    return f"Of greedy texts of {label} are still the same {said}; {_parting(one)}."
+
+
+def _is_told(horizon: Horizon) -> bool:
+    return max(horizon.expected, horizon.seen.share if horizon.seen else 0) >= _TOLD
+
+
+def _horizon(horizon: Horizon) -> str:
+    share = horizon.seen.share if horizon.seen else 0.0
+    return (
+        f"{_percent(share)} after {horizon.tokens:,} tokens where (1 − ε)^N says "
+        f"{_percent(horizon.expected)}"
+    )
+
+
+def _parting(one: Agreement) -> str:
+    """From where on the model is wrong, which way, and what the measured margins say of why."""
+    departure = one.departure
+    if departure is None:
+        return "so few texts do not tell the two apart"
+    longer = departure.low > geometric(one.epsilon, departure.steps)
+    how = "longer" if longer else "less long"
+    said = f"from token {departure.steps:,} on they last {how} than that"
+    differing, agreeing = one.margins(agrees=False), one.margins(agrees=True)
+    if differing is None or agreeing is None or differing >= agreeing:
+        return said
+    return (
+        f"{said}, for the chance is not the same everywhere: where they differ the reference's "
+        f"likeliest token leads by {differing:.2f}, elsewhere by {agreeing:.2f} (medians)"
+    )
+
+
+def _hidden(label: str, one: Agreement) -> str:
+    """Short texts against long ones; where all are of one kind, first tokens against all."""
+    short, long, early = one.short, one.long, one.early(one.short_tokens)
+    if short.share is not None and long.share is not None:
+        hides = short.share > long.share
+        said = (
+            f"{_shares(short)} texts of at most {one.short_tokens} tokens are the reference's "
+            f"token for token, and {_shares(long)} longer ones"
+        )
+    else:
+        every = one.early(max(1, one.positions))
+        hides = (early.share or 0) > (every.share or 0)
+        said = (
+            f"{_shares(early)} texts are the reference's in their first {one.short_tokens} "
+            f"tokens, and {_shares(every)} as a whole"
+        )
+    return (
+        f"With {label}, {said}: {'short texts hide it' if hides else 'length hides nothing here'}."
+    )
+
+
+def _shares(group: Group) -> str:
+    return f"{group.same} of {group.count}"
+
+
+def _percent(share: float) -> str:
+    """Two digits that count: 0.34 %, 2.1 %, 31 %."""
+    value = 100 * share
+    decimals = 2 if 0 < value < 1 else 1 if 1 <= value < 9.95 else 0
+    return f"{value:.{decimals}f} %"
