@@ -29,7 +29,7 @@ def read_prompts(path: str) -> tuple[str, ...]:
         raise UsageError(f"{path} has more than {_MOST_BYTES >> 20} MiB: prompts are one a line")
     parse = _object if path.lower().endswith(".jsonl") else _text
     lines = enumerate(data.removeprefix(_BOM).split(b"\n"), 1)
-    found = tuple(parse(line, f"{path}:{number}") for number, line in lines if line.strip())
+    found = tuple(parse(line, f"{path}, line {number}") for number, line in lines if line.strip())
     if not found:
         raise UsageError(f"{path} holds no prompt: write one on each line")
     return found
