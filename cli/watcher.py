@@ -63,10 +63,12 @@ class Watcher:
         output: int = 1,
         last_words: Callable[[FinishReason], None],
         keyboard: Keyboard | None = None,
+        grace: float | None = None,
     ) -> None:
         """started: the process's start in `clock`'s seconds. output: the answer's descriptor.
         last_words: called before the process is ended without the main thread.
-        keyboard: somebody sits at it: an interrupt ends the generation, not the process."""
+        keyboard: somebody sits at it: an interrupt ends the generation, not the process.
+        grace: seconds the main thread has to come back whenever it is, if not the usual ones."""
         self.signal_number = 0
         self._keyboard = keyboard
         self._presses = 0
@@ -77,6 +79,7 @@ class Watcher:
         self._clock = clock
         self._output = output
         self._last_words = last_words
+        self._graces = (EARLY_GRACE, GRACE) if grace is None else (grace, grace)
         self._is_loaded = False
         self._ends_at: float | None = None
         self._ours, self._wakeup = os.pipe()  # a socket pair would take 4 ms to import
@@ -192,7 +195,7 @@ class Watcher:
 
     def _trip(self, reason: FinishReason) -> None:
         if self._abort.reason is None:
-            self._ends_at = self._clock() + (GRACE if self._is_loaded else EARLY_GRACE)
+            self._ends_at = self._clock() + self._graces[self._is_loaded]
             self._abort.trip(reason)
 
     def _check_clock(self) -> None:
