@@ -85,19 +85,19 @@ def _given(resolved: Resolved) -> Mapping[str, object]:
 
 
 def _row(flag: Flag, resolved: Resolved) -> _Row:
-    value = _plain(flag, resolved.value(flag.key))
+    value = spelled(flag, resolved.value(flag.key))
     return _Row(
         panel=flag.panel, name=flag.title, value=value, origin=resolved.origin(flag.key)
     )  # fmt: skip
 
 
-def _plain(flag: Flag, value: object) -> object:
+def spelled(flag: Flag, value: object) -> object:
     """The value as the flag spells it, if JSON has no word for it."""
     if isinstance(value, LogitBias):
         named = isinstance(value.token, str)
         return f"{value.token}={value.value:g}" if named else f"{value.token}{value.value:+g}"
     if isinstance(value, tuple):
-        return [_plain(flag, one) for one in value]
+        return [spelled(flag, one) for one in value]
     return next((word for word, meant in _words(flag).items() if meant == value), value)
 
 

@@ -39,7 +39,7 @@ from nextok.lab.latency_figures import (
 NARROWEST, WIDEST = 40, 120
 """Columns of a page."""
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
-_COLORS = ("\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[32m", "\x1b[31m")
+COLORS = ("\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[32m", "\x1b[31m")
 _FRAME = 2
 """Columns between the names on the left and a field."""
 
@@ -93,7 +93,7 @@ def _told_apart(series: Sequence[Series], color: bool) -> list[Shown]:
         Shown(
             series=one,
             letter=ascii_letters[place % len(ascii_letters)],
-            style=_COLORS[place % len(_COLORS)] if color else "",
+            style=COLORS[place % len(COLORS)] if color else "",
         )
         for place, one in enumerate(series)
     ]

@@ -1,0 +1,156 @@
+"""A chart of the lab in characters: for who has no pictures. Numbers in, lines out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from string import ascii_letters
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from nextok.cli.plot_figures import plain, wrapped
+from nextok.cli.plot_page import COLORS, Room
+from nextok.cli.terminal_plot import (
+    Layer,
+    column_names,
+    framed,
+    margin_of,
+    mark_rows,
+    place_of,
+    row_names,
+    scatter_rows,
+    styled,
+)
+from nextok.lab.axis import Axis
+from nextok.lab.chart import Chart, Series
+from nextok.lab.chart_axes import colors, shown_band, shown_points, x_axis, y_axis
+
+_BOLD, _DIM = "\x1b[1m", "\x1b[2m"
+_FRAME = 2
+"""Columns between the names on the left and a field."""
+_MOST_NAME, _LEAST_BAR = 24, 10
+Points = Sequence[tuple[float, float]]
+
+
+class _Shown(NamedTuple):
+    """A series, and how it is told from the others."""
+
+    series: Series
+    letter: str
+    style: str
+
+
+def chart_lines(chart: Chart, room: Room) -> list[str]:
+    """Title, legend, field and notes; no line is wider than the room."""
+    each = _told_apart(chart, room)
+    named = [one for one in each if one.series.label]
+    return [
+        *_texts(chart.title, room, _BOLD),
+        *(_legend(named, room) if len(named) > 1 else ()),
+        "",
+        *(_named_bars(chart, each, room) if chart.x_names else _field(chart, each, room)),
+        *(line for note in chart.notes for line in _texts(note, room, _DIM)),
+    ]
+
+
+def _texts(text: str, room: Room, style: str) -> Iterator[str]:
+    for line in wrapped(plain(text, room.signs), room.width, room.signs):
+        yield styled(line, style if room.color else "")
+
+
+def _told_apart(chart: Chart, room: Room) -> list[_Shown]:
+    return [
+        _Shown(
+            series=one,
+            letter=ascii_letters[number % len(ascii_letters)],
+            style=COLORS[number % len(COLORS)] if room.color else "",
+        )
+        for one, number in zip(chart.series, colors(chart.series), strict=True)
+    ]
+
+
+def _legend(named: Sequence[_Shown], room: Room) -> list[str]:
+    """The letters, or their colours, with what they stand for."""
+    lines: list[str] = []
+    for one in named:
+        label = plain(one.series.label, room.signs)[: room.width - 4]
+        sign = one.letter if not one.style else styled(room.signs.bars[-1], one.style)
+        lines.append(f"{sign} {label}")
+    return lines
+
+
+def _field(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[str]:
+    """A field of points with its axes, and the marks below it."""
+    x, y = x_axis(chart), y_axis(chart)
+    height = min(14, max(7, room.lines - 14))
+    left = row_names(y, height)
+    margin = margin_of(left)
+    width = room.width - margin - _FRAME
+    layers = [
+        Layer(points=_dense(chart, one.series, x, width), letter=one.letter, style=one.style)
+        for one in each
+    ]
+    yield from _texts(chart.y_label, room, _DIM)
+    yield from framed(
+        scatter_rows(layers, x, y, width=width, height=height, signs=room.signs),
+        left,
+        column_names(x, width),
+        width=width,
+        margin=margin,
+        title=plain(chart.x_label, room.signs),
+        signs=room.signs,
+    )
+    marks = [(place_of(at, x, width), plain(name, room.signs)) for at, name in chart.marks]
+    for row in mark_rows(marks, width, room.signs):
+        yield " " * (margin + _FRAME) + row
+
+
+def _dense(chart: Chart, series: Series, x: Axis, width: int) -> Points:
+    """The points to set: those there are, those between them, or those under a bar."""
+    if series.kind == "band":
+        band = shown_band(chart, series)
+        edges = [[(at, low) for at, low, _ in band], [(at, high) for at, _, high in band]]
+        return [point for edge in edges for point in _joined(edge, x, width)]
+    points = shown_points(chart, series)
+    if series.kind == "points":
+        return points
+    if series.kind == "bars":
+        low = y_axis(chart).low
+        steps = [low_part / 40 for low_part in range(41)]
+        return [(at, low + (top - low) * step) for at, top in points for step in steps]
+    return _joined(points, x, width, steps=series.kind == "steps")
+
+
+def _joined(points: Points, x: Axis, width: int, *, steps: bool = False) -> Points:
+    """A point for every half column from the first to the last of them."""
+    if len(points) < 2:
+        return points
+    places = [place for place, _ in points]
+    found = list(points)
+    for half in range(2 * width):
+        at = x.value((half + 0.5) / (2 * width))
+        after = bisect_right(places, at)
+        if 0 < after < len(points):
+            (left, low), (right, high) = points[after - 1], points[after]
+            share = 0.0 if steps or right == left else (at - left) / (right - left)
+            found.append((at, low + (high - low) * share))
+    return found
+
+
+def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[str]:
+    """A line for every bar, those of one name together."""
+    heights = [dict(shown_points(chart, one.series)) for one in each]
+    most = max((height for found in heights for height in found.values()), default=0.0) or 1.0
+    names = [plain(name, room.signs)[:_MOST_NAME] for name in chart.x_names]
+    wide = max(map(cell_len, names))
+    bar = max(_LEAST_BAR, room.width - wide - 14)
+    yield from _texts(chart.y_label, room, _DIM)
+    for place, name in enumerate(names):
+        for one, found in zip(each, heights, strict=True):
+            value = found.get(place, 0.0)
+            sign = room.signs.bars[-1] if one.style or len(each) == 1 else one.letter
+            drawn = styled(sign * round(bar * value / most), one.style)
+            left = " " * (wide - cell_len(name)) + name
+            yield f"{left} {room.signs.side}{drawn} {value:,.3g}"
+            name = ""
