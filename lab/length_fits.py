@@ -45,12 +45,12 @@ class Fit:
         """By name, as a person reads them."""
         return self.family.read(self.free)
 
-    def below(self, length: Floats | Integers) -> Floats:
+    def below(self, length: Floats) -> Floats:
         """P(L ≤ length)."""
         found, _ = self.family.shares(length + 0.5, self.free)
         return np.asarray(np.minimum(found / self._seen, 1.0))
 
-    def above(self, length: Floats | Integers) -> Floats:
+    def above(self, length: Floats) -> Floats:
         """P(L > length), exact where it is small."""
         if self.missing_over is not None:
             return np.asarray(1 - self.below(length))
@@ -62,7 +62,7 @@ class Fit:
         high = np.full(share.shape, most, dtype=np.int64)
         while np.any(high - low > 1):
             middle = (low + high) // 2
-            reached = self.below(middle) >= share
+            reached = self.below(middle.astype(np.float64)) >= share
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
@@ -108,7 +108,7 @@ def log_likelihood(family: Family, free: Floats, sample: Sample) -> float:
     if excess:
         return -1e300 * (1 + excess / 1e6)
     below, above = family.shares(sample.edges, free)
-    lower, upper = sample.places
+    lower, upper = sample.edge_places
     # The difference of two numbers near 1 has no digits left, but that of their complements has.
     inside = np.where(below[upper] < 0.5, below[upper] - below[lower], above[lower] - above[upper])
     total = sample.ended @ _logarithm(inside) + sample.cut @ _logarithm(above[lower])

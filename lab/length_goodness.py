@@ -61,8 +61,8 @@ def distance(fit: Fit, sample: Sample) -> float:
     before = np.concatenate(([0.0], seen[:-1]))
     # Beyond the last answer that ended by itself nothing is known.
     known = np.cumsum(sample.ended[::-1])[::-1] > 0
-    at = np.abs(fit.below(sample.lengths) - seen)[known]
-    ahead = np.abs(fit.below(sample.lengths - 1) - before)
+    at = np.abs(fit.below(sample.places) - seen)[known]
+    ahead = np.abs(fit.below(sample.places - 1) - before)
     return float(max(at.max(initial=0.0), ahead.max()))
 
 
@@ -95,7 +95,7 @@ class _Drawing:
         return cls(
             fit=fit,
             count=sample.count,
-            table=fit.below(np.arange(reach)),
+            table=fit.below(np.arange(float(reach))),
             limits=np.append(sample.lengths, _UNCUT),
             # An ended answer's limit is not known, only that it was not reached: the same
             # estimate with the parts exchanged.

@@ -56,13 +56,18 @@ class Sample:
         """Answers."""
         return int(self.ended.sum() + self.cut.sum())
 
+    @property
+    def places(self) -> Floats:
+        """The lengths as places on an axis."""
+        return self.lengths.astype(np.float64)
+
     @cached_property
     def edges(self) -> Floats:
         """Where the intervals of the lengths begin and end: half a token to either side."""
         return np.unique(np.concatenate((self.lengths - 0.5, self.lengths + 0.5)))
 
     @cached_property
-    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def edge_places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The indexes of each length's two edges."""
         lower = np.searchsorted(self.edges, self.lengths - 0.5)
         return lower, np.searchsorted(self.edges, self.lengths + 0.5)
