@@ -27,14 +27,14 @@ class Findings:
     experiment: str
     """Its name, as `nextok lab NAME` has it."""
     title: str
-    command: str
-    """The command that makes it again."""
     model: str
     """What a person calls the model; empty if none was used."""
     data: Mapping[str, object]
     sentences: tuple[str, ...]
     """Three, computed from the data; fewer if it was cut short."""
     charts: tuple[Chart, ...] = ()
+    command: str = ""
+    """The command that makes it again; filled in by who ran it."""
 
     @property
     def complete(self) -> bool:
