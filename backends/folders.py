@@ -49,6 +49,11 @@ def chats_folder() -> Path:
     return state_folder() / "chats"
 
 
+def journal_file() -> Path:
+    """How generations ended."""
+    return state_folder() / "journal.sqlite"
+
+
 def input_history() -> Path:
     """What was typed in chats."""
     return state_folder() / "history"

@@ -7,12 +7,12 @@ leaves whole rows. `sqlite3` is imported by whoever writes or reads, not by who 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nextok.backends.folders import state_folder
+from nextok.backends.folders import journal_file
 from nextok.backends.journal_connection import (
     Broken,
     empty,
@@ -25,6 +25,7 @@ from nextok.backends.journal_connection import (
 from nextok.backends.journal_files import JournalFiles
 from nextok.backends.journal_row import FIGURES, LoggedText, Row
 from nextok.backends.journal_schema import MIGRATIONS, version_of
+from nextok.backends.journal_spool import has_lines, taken_lines
 from nextok.backends.shown_text import shown
 from nextok.generation.errors import NextokError
 
@@ -53,7 +54,7 @@ _READERS_PATIENCE_SECONDS = 1.0
 
 def user_journal() -> Journal:
     """The one that everything this user runs shares."""
-    return Journal(state_folder() / "journal.sqlite")
+    return Journal(journal_file())
 
 
 class JournalError(NextokError):
@@ -97,6 +98,7 @@ class Journal:
 
         from nextok.backends.journal_queries import JournalQueries
 
+        self._take_in()
         with ExitStack() as stack:
             try:
                 connection = stack.enter_context(self._opened(readable))
@@ -137,8 +139,8 @@ class Journal:
         except (OSError, Broken, sqlite3.Error) as error:
             raise JournalError(self._why(error)) from error
 
-    def _add(self, row: Row) -> int | None:
-        """None, or which file is broken. Raises what `add` does not."""
+    def _add(self, *rows: Row) -> int | None:
+        """And what waits beside it. None, or which file is broken. Raises what `add` does not."""
         import sqlite3
 
         with self._files.shared(_PATIENCE_SECONDS):
@@ -148,7 +150,7 @@ class Journal:
             try:
                 connection = writable(self.path, _PATIENCE_SECONDS)
                 try:
-                    _insert(connection, row)
+                    _insert(connection, self.path, rows)
                 finally:
                     let_go(connection, self._files.log_bytes())
             except (Broken, sqlite3.DatabaseError) as error:
@@ -156,6 +158,14 @@ class Journal:
                     raise
                 return inode
         return None
+
+    def _take_in(self) -> None:
+        """What waits beside it, if that can be done."""
+        import sqlite3
+
+        if has_lines(self.path):
+            with suppress(OSError, ValueError, OverflowError, sqlite3.Error, Broken):
+                self._add()
 
     @contextmanager
     def _opened(self, opened: Callable[[Path, float], Connection]) -> Iterator[Connection]:
@@ -182,16 +192,21 @@ class Journal:
         return f"{path} cannot be used: {reason}"
 
 
-def _insert(connection: Connection, row: Row) -> None:
+def _insert(connection: Connection, path: Path, rows: Iterable[Row]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for row in (*taken_lines(path), *rows):
+        _insert_one(connection, row)
+    connection.execute("COMMIT")
+
+
+def _insert_one(connection: Connection, row: Row) -> None:
     model = (_written(row.model), row.quantization or "")
     figures = [_written(getattr(row, name)) for name in FIGURES]
-    connection.execute("BEGIN IMMEDIATE")
     connection.execute(_MODEL, model)
     cursor = connection.execute(_GENERATION, [*figures, *model])
     if row.text is not None:
         said = (row.text.prompt, row.text.answer, row.text.reasoning)
         connection.execute(_TEXT, [cursor.lastrowid, *map(_written, said)])
-    connection.execute("COMMIT")
 
 
 def _written(value: object) -> object:

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nextok.backends.draft_file import private_folder
+from nextok.backends.journal_spool import PENDING
 
 _PAUSE_SECONDS = 0.002
 _SHORT_SECONDS, _LONG_SECONDS = 0.02, 2.0
@@ -37,7 +38,7 @@ class JournalFiles:
 
     def all(self) -> list[Path]:
         """Those that are there, one set aside and what killed processes left included."""
-        names = {self.path.name + ending for ending in (*_BESIDE, *_bad())}
+        names = {self.path.name + ending for ending in (*_BESIDE, PENDING, *_bad())}
         with suppress(OSError), os.scandir(self.path.parent) as entries:
             return sorted(
                 Path(one.path) for one in entries if one.name in names or self._is_new(one.name)

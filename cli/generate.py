@@ -175,9 +175,12 @@ class _Generation:
     def _last_words(self, reason: FinishReason) -> None:
         """The watcher is about to end the process; the main thread is stuck somewhere else."""
         self._status.close()
-        if reason is not FinishReason.DISCONNECTED and self._stdout.takes_a_line():
+        asked = self._output
+        has_words = self._remembrance.is_loaded or asked.json or asked.jsonl or asked.trace
+        is_read = reason is not FinishReason.DISCONNECTED
+        if has_words and is_read and self._stdout.takes_a_line():
             self._fail(*self._cut_short())
-        self._remembrance.write(reason)
+        self._remembrance.write_at_once(reason)
 
     def _first_byte(self) -> float:
         """Seconds from process start; of a JSON object, until it is about to be written."""

@@ -9,6 +9,10 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nextok.backends.folders import journal_file
+from nextok.backends.journal_spool import leave_line
+from nextok.cli.version import version
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,6 +45,11 @@ class Remembrance:
         """These are the weights, and the settings that hold for them."""
         self._weights, self._settings = loaded.weights, loaded.resolved.journal
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is a model to speak."""
+        return self._weights is not None
+
     def listeners(self) -> list[Answer]:
         """What must hear all events, before anybody who may lose a reader."""
         return [self._notes] if self._model and self._settings.remembers else []
@@ -49,6 +58,16 @@ class Remembrance:
         """The answer is out. reason: why it ended, if not by itself. Never raises."""
         if self._model and self._settings.remembers:
             self._notes.write(reason)
+
+    def write_at_once(self, reason: FinishReason) -> None:
+        """The process is about to be ended, wherever it is.
+
+        While the engine maps a large file nothing else can be mapped, and an import needs that.
+        """
+        if self.is_loaded:
+            self.write(reason)
+        elif self._model and self._settings.remembers:
+            self._leave_line(reason, *self._model)
 
     def write_failure(self, error: NextokError) -> None:
         """There is no answer, or no more of it."""
@@ -68,3 +87,16 @@ class Remembrance:
             now=time.time,
             quantization=lambda: self._weights.quantization if self._weights else None,
         )
+
+    def _leave_line(self, reason: FinishReason, model: str, at: float) -> None:
+        figures: dict[str, object] = {
+            "ended_at": time.time(),
+            "command": self._command,
+            "model": model,
+            "finish": reason.value,
+            "version": version(),
+            "load_seconds": time.monotonic() - at,
+        }
+        if self._settings.log_text:
+            figures["asked"] = self.asked
+        leave_line(journal_file(), figures)

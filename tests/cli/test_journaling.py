@@ -23,12 +23,36 @@ from nextok.cli.config_file import read_config
 from nextok.cli.journaling import Begun, Notes
 from nextok.cli.resolution import resolve
 from nextok.cli.settings import JournalSettings
+from nextok.cli.version import version
 from nextok.generation.events import Prefill
 from nextok.generation.finish import FinishReason
 
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
 HANG = 60
 QUESTION = "which-is-the-question"
+
+CUT_WHILE_MAPPING = f"""
+import os, sys
+from pathlib import Path
+from nextok.cli.arguments import parse
+from nextok.cli.config_file import read_config
+from nextok.cli.console import console_for
+from nextok.cli.invocation import Invocation
+from nextok.cli.remembrance import Remembrance
+from nextok.cli.resolution import resolve
+from nextok.cli.start import Start
+from nextok.generation.finish import FinishReason
+given = parse(["--log-text"], "generate").values
+resolved = resolve("generate", given, {{}}, read_config(os.devnull))
+one = Remembrance(Invocation(
+    command="generate", words=(), resolved=resolved,
+    start=Start(at=0.0), console=console_for(None, "never", {{}}), environ={{}},
+))
+one.asked = "{QUESTION}"
+one.found(Path("large.gguf"))
+os.write(2, b"the engine maps")
+one.write_at_once(FinishReason.INTERRUPTED)
+"""
 
 Ask = Callable[..., Any]
 
@@ -349,7 +373,7 @@ def test_the_journal_waits_for_the_last_byte(emoji_gguf: Path) -> None:
 
 def test_a_run_that_keeps_nothing_imports_nothing_for_it(emoji_gguf: Path) -> None:
     before, after = imported_around(b" bye\n", "-m", emoji_gguf, "--no-log", "hi")
-    for module in (b"sqlite3", b"nextok.cli.journaling", b"nextok.backends.journal"):
+    for module in (b"sqlite3", b"nextok.cli.journaling", b"nextok.backends.journal\n"):
         assert module not in before and module not in after
 
 
@@ -372,6 +396,23 @@ def test_a_load_that_is_cut(row: Callable[[], Row]) -> None:
     assert row() == Row(
         ended_at=1e9, command="generate", model="slow", finish="interrupted",
         load_seconds=2.5, version="0.1.0",
+    )  # fmt: skip
+
+
+def test_a_process_ended_while_it_maps_a_file_leaves_a_line(journal: Journal) -> None:
+    """With what is imported before the load alone: an import would wait for the mapping."""
+    said = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", CUT_WHILE_MAPPING],
+        capture_output=True, check=True, timeout=HANG,
+    )  # fmt: skip
+    assert b"import time" not in said.stderr.partition(b"the engine maps")[2]
+    assert b"import time" in said.stderr
+    (found,) = rows(journal)
+    assert found.load_seconds is not None
+    assert found == Row(
+        ended_at=found.ended_at, command="generate", model="large", finish="interrupted",
+        load_seconds=found.load_seconds, version=version(),
+        text=LoggedText(prompt=QUESTION, answer=""),
     )  # fmt: skip
 
 
