@@ -2,10 +2,206 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nextok.backends.free_cpus import FreeCpus
+from nextok.backends.threads import allowed_cpus
+from nextok.cli.batch_lines import Line, place, read_lines, row_template
+from nextok.cli.batch_results import Results, opened_results
+from nextok.cli.batch_rows import STANDARD_INPUT, BadRow, title
+from nextok.cli.deadlines import Deadlines
+from nextok.cli.ending import leave
+from nextok.cli.exit_codes import ANSWERED, CONTEXT, FAILED, TIMED_OUT
 from nextok.cli.invocation import Invocation
-from nextok.generation.errors import UsageError
+from nextok.cli.loaded import Loaded, Loader, warn_beyond_training
+from nextok.cli.prompting import check_agreement, named_template
+from nextok.cli.status import Status
+from nextok.cli.stdin import is_readable
+from nextok.cli.stdout import ReaderGone, Stdout
+from nextok.cli.watcher import Watcher
+from nextok.generation.abort import Abort, Aborted
+from nextok.generation.errors import NextokError, UsageError
+from nextok.generation.finish import FinishReason
+
+# What comes after the load is imported then.
+if TYPE_CHECKING:
+    from nextok.cli.batch_prompts import Prepared
+    from nextok.cli.batch_run import BatchRun
+
+_LATE = (FinishReason.TIMEOUT, FinishReason.STALLED)
 
 
 def batch(invocation: Invocation) -> int:
     """Answer all lines; the exit code. Endings from outside may end the process instead."""
-    raise UsageError(f"cannot read {' '.join(invocation.words)}: not yet")
+    return _Batch(invocation).run()
+
+
+class _Batch:
+    """Everything around the run: what goes in, where results go, what may end it."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        """UsageError where no prompts are named."""
+        self._invocation = invocation
+        self._settings = invocation.resolved.batch
+        self._console = invocation.console
+        self._input = _input(invocation.words)
+        self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
+        self._abort = Abort()
+        self._status = Status(self._console, time.monotonic)
+        self._model: Path | None = None
+        self._run: BatchRun | None = None
+        self._bad_lines = 0
+        self._watcher = Watcher(
+            self._abort,
+            Deadlines(stall=invocation.resolved.stops.stall_timeout),
+            started=invocation.start.at,
+            clock=time.monotonic,
+            last_words=lambda reason: self._status.close(),
+        )
+
+    def run(self) -> int:
+        self._watcher.start()
+        try:
+            self._answer()
+        except ReaderGone:
+            self._abort.trip(FinishReason.DISCONNECTED)
+        except Aborted:
+            self._watcher.came_back()
+        finally:
+            self._status.clear()
+            self._watcher.stop()
+        return self._end()
+
+    def _answer(self) -> None:
+        prompt = self._invocation.resolved.prompt
+        check_agreement(prompt)
+        template = named_template(prompt.chat_template)
+        lines = self._missing(list(self._lines()))
+        if not lines:
+            return
+        loaded = self._loaded()
+        prepared = list(self._prepared(lines, loaded, template))
+        if not prepared:
+            return
+        results = Results(self._stdout.line, ordered=self._settings.ordered)
+        self._run = self._begun(loaded, prepared, results)
+        try:
+            self._run.run()
+        finally:
+            if self._abort.reason is not FinishReason.DISCONNECTED:
+                results.flush()
+
+    # -- what is asked
+
+    def _lines(self) -> Iterator[Line]:
+        """The good ones."""
+        prompt = self._invocation.resolved.prompt
+        template = row_template(self._settings.row_template, prompt.encoding)
+        found = 0
+        for line in read_lines(self._input, prompt, template):
+            found += 1
+            if isinstance(line, BadRow):
+                self._refuse(line)
+            else:
+                yield line
+        if not found:
+            raise UsageError(f"{title(self._input)} holds no prompt: write one on each line")
+
+    def _missing(self, lines: list[Line]) -> Sequence[Line]:
+        """Those without a result, which will go where the others are."""
+        name = self._settings.results
+        if name is None:
+            return lines
+        descriptor, done = opened_results(name, self._input)
+        self._stdout = Stdout(clock=time.monotonic, encoding="utf-8", descriptor=descriptor)
+        missing = [line for line in lines if not done.has(line, name)]
+        self._console.note(f"{len(lines) - len(missing)} of {len(lines)} lines are in {name}")
+        return missing
+
+    def _prepared(
+        self, lines: Sequence[Line], loaded: Loaded, template: str | None
+    ) -> Iterator[Prepared]:
+        from nextok.cli.batch_prompts import Preparation
+
+        preparation = Preparation(loaded, template, self._console)
+        for count, line in enumerate(lines):
+            self._abort.check()
+            self._status.show(f"tokenising: {count} of {len(lines)} lines")
+            try:
+                yield preparation.prepared(line)
+            except NextokError as error:
+                self._refuse(BadRow(line.number, str(error)), error)
+        self._status.clear()
+
+    def _refuse(self, bad: BadRow, error: NextokError | None = None) -> None:
+        """Say what is wrong with a line, and go on unless that is not wanted."""
+        where = place(self._input, bad)
+        if self._settings.strict:
+            kind = UsageError if error is None else type(error)
+            raise kind(f"{where} (--no-strict skips it)")
+        self._status.clear()
+        self._console.warning(f"skipped: {where}")
+        self._bad_lines += 1
+
+    # -- the model
+
+    def _loaded(self) -> Loaded:
+        loader = Loader(
+            resolved=self._invocation.resolved,
+            abort=self._abort,
+            console=self._console,
+            status=self._status,
+            clock=time.monotonic,
+            around_fetching=self._watcher.excused,
+            cpus=FreeCpus(allowed_cpus()),
+            found=self._found,
+        )
+        return loader.load()
+
+    def _found(self, path: Path | None) -> None:
+        self._model = path
+
+    def _begun(self, loaded: Loaded, prepared: Sequence[Prepared], results: Results) -> BatchRun:
+        from nextok.cli.batch_plan import made_plan
+        from nextok.cli.batch_run import BatchRun
+
+        trained = loaded.weights.trained_context
+        warn_beyond_training(loaded.engine.ctx_size, trained, self._console)
+        return BatchRun(
+            loaded,
+            prepared,
+            made_plan(prepared, loaded, self._model),
+            model="toy" if self._model is None else self._model.stem,
+            results=results,
+            abort=self._abort,
+            watcher=self._watcher,
+            status=self._status,
+        )
+
+    # -- the end
+
+    def _end(self) -> int:
+        reason, run = self._abort.reason, self._run
+        if run is not None and reason is not FinishReason.DISCONNECTED:
+            self._console.note(run.progress.summary())
+        if reason in (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED):
+            leave(reason, self._watcher.signal_number)
+        ends = set(run.reasons if run is not None else ())
+        if self._bad_lines or FinishReason.ERROR in ends:
+            return FAILED
+        if reason is not None or not ends.isdisjoint(_LATE):
+            return TIMED_OUT
+        return CONTEXT if FinishReason.CONTEXT in ends else ANSWERED
+
+
+def _input(words: Sequence[str]) -> str:
+    """The path of the prompts, or "-"."""
+    if words:
+        return words[0]
+    if is_readable():
+        return STANDARD_INPUT
+    raise UsageError("say which file holds the prompts, or - for standard input")

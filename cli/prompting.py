@@ -142,13 +142,7 @@ def _variables(settings: PromptSettings) -> Mapping[str, object]:
 
 def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
     """Read all of it, before a model is loaded. Raises UsageError."""
-    if settings.raw and (settings.messages or settings.system):
-        flag = "--messages" if settings.messages else "--system"
-        raise UsageError(f"{flag} needs a chat template: leave out --raw")
-    if settings.special and not settings.raw:
-        raise UsageError("--special goes with --raw: a chat template has its own control tokens")
-    if settings.raw and settings.chat_template:
-        raise UsageError("--chat-template goes without --raw, which uses no template")
+    check_agreement(settings)
     reader = PromptReader(settings, console.warning)
     prefill = argument(settings.prefill or "", "--prefill", settings.encoding)
     if settings.raw:
@@ -159,6 +153,17 @@ def read_prompt(settings: PromptSettings, console: Console) -> Prompt:
         prefill=prefill,
         template=named_template(settings.chat_template),
     )
+
+
+def check_agreement(settings: PromptSettings) -> None:
+    """UsageError for flags that exclude each other."""
+    if settings.raw and (settings.messages or settings.system):
+        flag = "--messages" if settings.messages else "--system"
+        raise UsageError(f"{flag} needs a chat template: leave out --raw")
+    if settings.special and not settings.raw:
+        raise UsageError("--special goes with --raw: a chat template has its own control tokens")
+    if settings.raw and settings.chat_template:
+        raise UsageError("--chat-template goes without --raw, which uses no template")
 
 
 def named_template(name: str | None) -> str | None:

@@ -58,10 +58,10 @@ def _read(descriptor: int, name: str) -> bytes:
             raise UsageError(f"cannot read {name}: {error.strerror}") from error
 
 
-def read_lines(descriptor: int = 0) -> Iterator[bytes]:
+def read_lines(descriptor: int = 0, *, name: str = "standard input") -> Iterator[bytes]:
     """Its lines, each as soon as it is there. UsageError if one does not end within reason."""
     begun, size = [], 0  # of a line that has not ended yet
-    while part := _read(descriptor, "standard input"):
+    while part := _read(descriptor, name):
         first, *others = part.split(b"\n")
         begun.append(first)
         size += len(first)
@@ -70,6 +70,6 @@ def read_lines(descriptor: int = 0) -> Iterator[bytes]:
             yield from (line + b"\n" for line in others[:-1])
             begun, size = [others[-1]], len(others[-1])
         if size > MOST_BYTES:
-            raise UsageError(f"a line of standard input is over {MOST_BYTES >> 20} MiB long")
+            raise UsageError(f"a line of {name} is over {MOST_BYTES >> 20} MiB long")
     if size:
         yield b"".join(begun)
