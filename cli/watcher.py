@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nextok.cli.deadlines import Alarm, Deadlines
+from nextok.cli.deadly_signals import DEADLY, can_take
 from nextok.cli.ending import leave
 from nextok.generation.abort import Abort
 from nextok.generation.finish import FinishReason
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from nextok.generation.events import Event
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_KEYS = (signal.SIGINT, signal.SIGTSTP)
+_KEYS = (signal.SIGINT, signal.SIGTSTP, signal.SIGCONT)
 _PATIENCE_ENDS = 3
 """Presses of Ctrl-C during one generation that end the process."""
 
@@ -72,7 +73,7 @@ class Watcher:
         self.signal_number = 0
         self._keyboard = keyboard
         self._presses = 0
-        self._handlers: dict[signal.Signals, Any] = {}
+        self._handlers: dict[int, Any] = {}
         """What the signals did before."""
         self._abort = abort
         self._alarm = Alarm(deadlines, started=started, clock=clock)
@@ -90,7 +91,7 @@ class Watcher:
         os.set_blocking(self._wakeup, False)
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         for number in self._taken:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+            if can_take(number):  # nohup stays nohup
                 self._handlers[number] = signal.signal(number, _leave_it_to_the_thread)
         self._thread.start()
         # From now on signals come to the thread: the main thread would take them only between two
@@ -139,8 +140,9 @@ class Watcher:
             yield event
 
     @property
-    def _taken(self) -> tuple[signal.Signals, ...]:
-        return SIGNALS if self._keyboard is None else (*SIGNALS, signal.SIGTSTP)
+    def _taken(self) -> tuple[int, ...]:
+        """No signal may end us without giving back the modes of a keyboard."""
+        return SIGNALS if self._keyboard is None else (*DEADLY, signal.SIGTSTP, signal.SIGCONT)
 
     def _watch(self) -> None:
         poll = select.poll()
@@ -169,17 +171,20 @@ class Watcher:
         for number in numbers:
             if self._keyboard is not None and number in _KEYS:
                 self._key(number, self._keyboard)
-            elif number in SIGNALS:
+            elif number in self._taken:
                 self._signal(number)
         return _STOP[0] not in numbers
 
     def _key(self, number: int, keyboard: Keyboard) -> None:
-        """Ctrl-Z, or Ctrl-C: once to end the generation, three times to end everything."""
+        """Ctrl-Z and what follows, or Ctrl-C: once for the generation, three times for all."""
         if number == signal.SIGTSTP:
             keyboard.restore()
             # To this thread, so that it does not run on; it stops them all, until `fg`.
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
             keyboard.apply()
+            return
+        if number == signal.SIGCONT:
+            keyboard.apply()  # whoever stopped us otherwise may have changed them
             return
         self._presses += 1
         if self._presses == _PATIENCE_ENDS:

@@ -1,4 +1,5 @@
-"""The signals between two replies, while a command runs or the next prompt is being made.
+"""The signals of a chat before its first reply and between two, while a command runs or the next
+prompt is being made.
 
 Promises that none of them ends the chat with the terminal in its quiet modes. A reply and a prompt
 take the signals over for their own time and give them back here.
@@ -13,9 +14,9 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TypeAlias
 
+from nextok.cli.deadly_signals import DEADLY, can_take
 from nextok.cli.watcher import Keyboard
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
 _Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 
@@ -25,10 +26,16 @@ class Interrupted(Exception):
 
 def take_signals(keyboard: Keyboard, end: Callable[[int], object]) -> None:
     """From now on; what is ignored stays ignored. end: given a signal that is to end the chat."""
+    take_signals_at_start(keyboard, end)
     _take(signal.SIGINT, _do_nothing)
-    _take(signal.SIGTSTP, lambda number, frame: _stop(keyboard))
-    for number in _ENDING:
+
+
+def take_signals_at_start(keyboard: Keyboard, end: Callable[[int], object]) -> None:
+    """The same while there is nothing yet that Ctrl-C could stop but the chat."""
+    for number in DEADLY:
         _take(number, lambda number, frame: end(number))
+    _take(signal.SIGTSTP, lambda number, frame: _stop(keyboard))
+    _take(signal.SIGCONT, lambda number, frame: keyboard.apply())
 
 
 @contextlib.contextmanager
@@ -42,8 +49,8 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _take(number: signal.Signals, handler: _Handler) -> None:
-    if signal.getsignal(number) is not signal.SIG_IGN:
+def _take(number: int, handler: _Handler) -> None:
+    if can_take(number):
         signal.signal(number, handler)
 
 

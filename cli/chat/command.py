@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+from collections.abc import Sequence
 from datetime import datetime
 
 from nextok.backends.chat_folder import ChatFolder
 from nextok.backends.folders import chats_folder, states_folder
 from nextok.backends.kv_store import KvStore
 from nextok.cli.chat.keeping import Keeping
+from nextok.cli.chat.keyboard import own_keyboard
 from nextok.cli.chat.reply import Stage
+from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.cli.chat.session import Session
 from nextok.cli.chat.turn_notes import TurnNotes
-from nextok.cli.console import is_terminal
 from nextok.cli.invocation import Invocation
 from nextok.cli.privacy import keeps_chats
 from nextok.cli.prompt import decode, joined, unescape, written
@@ -28,22 +29,36 @@ from nextok.generation.errors import UsageError
 from nextok.generation.finish import FinishReason
 
 
-def chat(invocation: Invocation) -> int:
-    """Talk until somebody leaves; the exit code."""
-    settings = invocation.resolved.prompt
-    first = written(settings.prompt or "", "the prompt", settings)
-    if not is_terminal(sys.stdin):
-        if not invocation.resolved.chat.interactive:
-            from nextok.cli.chat.piped import answer_lines
+def chat_at_keyboard(
+    invocation: Invocation, keyboard: QuietKeys, before: Sequence[str] = ()
+) -> int:
+    """Talk until somebody leaves; the exit code.
 
-            return answer_lines(invocation, first)
-        terminal = opened_terminal()
-        first = joined([everything(settings), first])
-        os.dup2(terminal, 0)
-        os.close(terminal)
+    before: texts that come ahead of the first message on the command line, as one with it.
+    """
     from nextok.cli.chat.interactive import talk
 
-    return talk(invocation, first)
+    return talk(invocation, joined([*before, first_message(invocation)]), keyboard)
+
+
+def chat_without_keyboard(invocation: Invocation) -> int:
+    """Answer what standard input holds; with -i, go on at the terminal. The exit code."""
+    if not invocation.resolved.chat.interactive:
+        from nextok.cli.chat.piped import answer_lines
+
+        return answer_lines(invocation, first_message(invocation))
+    terminal = opened_terminal()
+    text = everything(invocation.resolved.prompt)
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    with own_keyboard(0) as keyboard:
+        return chat_at_keyboard(invocation, keyboard, [text])
+
+
+def first_message(invocation: Invocation) -> str:
+    """What the command line says. Raises UsageError for text that cannot be read."""
+    settings = invocation.resolved.prompt
+    return written(settings.prompt or "", "the prompt", settings)
 
 
 def opened_terminal() -> int:

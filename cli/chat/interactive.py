@@ -50,16 +50,16 @@ _SWALLOWED = 1.0
 """Seconds after an interrupted reply in which Ctrl-C at the prompt does nothing."""
 
 
-def talk(invocation: Invocation, first: str | None) -> int:
+def talk(invocation: Invocation, first: str, keyboard: QuietKeys) -> int:
     """Carry on a conversation until the user leaves; the exit code."""
-    return Interactive(invocation, first).run()
+    return Interactive(invocation, first, keyboard).run()
 
 
 class Interactive:
     """One sitting."""
 
-    def __init__(self, invocation: Invocation, first: str | None) -> None:
-        """first: a message that is there before anything is typed.
+    def __init__(self, invocation: Invocation, first: str, keyboard: QuietKeys) -> None:
+        """first: a message that is there before anything is typed, if any. keyboard: is quiet.
 
         Raises UsageError for a saved chat that cannot be taken up.
         """
@@ -72,7 +72,7 @@ class Interactive:
             terminal = open_terminal(time.monotonic, encoding)
         self._screen = self._made_screen(terminal, invocation.environ)
         invocation = invocation._replace(console=on_screen(invocation.console, self._screen))
-        self._keyboard = QuietKeys(sys.stdin.fileno())
+        self._keyboard = keyboard
         self._state = TerminalState(self._keyboard, self._screen)
         self._session = make_session(invocation, self._state)
         self._session.note = self._screen.aside
@@ -132,8 +132,7 @@ class Interactive:
         """Talk; the exit code."""
         take_signals(self._state, self._leave)
         try:
-            with self._keyboard:
-                return self._talk()
+            return self._talk()
         except BaseException:
             self._screen.let_go()
             raise

@@ -11,8 +11,10 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-TAKEN = (signal.SIGINT, *ENDING, signal.SIGTSTP)
+from nextok.cli.deadly_signals import DEADLY, can_take
+
+ENDING = tuple(number for number in DEADLY if number != signal.SIGINT)
+TAKEN = (*DEADLY, signal.SIGTSTP)
 _TOUCHED = (signal.SIGWINCH, signal.SIGCONT)
 """By event loops, which do not give them back."""
 
@@ -68,8 +70,10 @@ def prompt_signals() -> Iterator[PromptSignals]:
     handlers = {number: signal.getsignal(number) for number in (*TAKEN, *_TOUCHED)}
     wakeup = signal.set_wakeup_fd(-1)
     for number in TAKEN:
-        if handlers[number] is not signal.SIG_IGN:
+        if can_take(number):
             signal.signal(number, signals.take)
+    if can_take(signal.SIGCONT):
+        signal.signal(signal.SIGCONT, signal.SIG_DFL)  # the terminal is not in a reply's modes
     mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, TAKEN)
     try:
         yield signals

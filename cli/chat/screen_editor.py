@@ -24,7 +24,7 @@ from nextok.cli.chat.completer import SuggestionCompleter
 from nextok.cli.chat.draft import Draft
 from nextok.cli.chat.editor import Left, Options, Terminated
 from nextok.cli.chat.editor_layout import STYLE, NoStyle, editor_layout
-from nextok.cli.chat.editor_terminal import terminal_input, terminal_output
+from nextok.cli.chat.editor_terminal import is_raw, terminal_input, terminal_output
 from nextok.cli.chat.external_editor import ExternalEditor
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
@@ -40,7 +40,7 @@ class ScreenEditor:
     def __init__(self, options: Options, history: InputHistory) -> None:
         self._options = options
         self._draft = Draft(history, SuggestionCompleter(options.complete))
-        self._input = terminal_input(options.keyboard)
+        self._input = terminal_input(options.keyboard, options.quiet)
         self._elsewhere = ExternalEditor(
             options.environ, keyboard=options.keyboard, output=options.output
         )
@@ -56,6 +56,7 @@ class ScreenEditor:
         )
         self._interrupts = Interrupts(options.clock, 0.0)
         self._is_elsewhere = False
+        self._is_given_away = False
         self._ended: Terminated | None = None
         self._signals = PromptSignals()
 
@@ -131,13 +132,22 @@ class ScreenEditor:
         # What was read with the last message is fed after the history is loaded: it may hold an Up.
         loop.call_soon(self._feed, get_typeahead(self._input))
         # A loop that handles any signal wakes up for every one, and lets our handlers run.
-        loop.add_signal_handler(signal.SIGCONT, int)
+        loop.add_signal_handler(signal.SIGCONT, self._continued)
         wakes, context = loop.call_soon_threadsafe, contextvars.copy_context()
         self._signals.hear(lambda number: wakes(self._signalled, number, context=context))
 
     def _feed(self, keys: list[KeyPress]) -> None:
         self._application.key_processor.feed_multiple(keys)
         self._application.key_processor.process_keys()
+
+    def _continued(self) -> None:
+        """We were stopped; unless that was our doing, another program may have drawn meanwhile,
+        and changed the modes."""
+        if not self._is_given_away and not is_raw(self._options.keyboard):
+            self._options.quiet.apply()
+            self._input.raw_mode().__enter__()
+            self._application.renderer.reset()
+            self._application.invalidate()
 
     def _signalled(self, number: int) -> None:
         if number == signal.SIGINT and self._application.is_done:
@@ -147,6 +157,8 @@ class ScreenEditor:
             self._application.key_processor.send_sigint()
         elif number == signal.SIGTSTP:
             self.suspend()
+        elif number == signal.SIGQUIT and self._is_elsewhere:
+            return  # a key of the other program's
         elif number in ENDING:
             self._ended = Terminated(number)
             self._elsewhere.stop()
@@ -188,7 +200,12 @@ class ScreenEditor:
         and Ctrl-Z is the kernel's again, so that we stop together with the other one."""
         with self._signals.stopping_as_usual():
             async with in_terminal():
+                self._is_given_away = True
                 self._options.quiet.restore()
-                yield
+                try:
+                    yield
+                finally:
+                    self._options.quiet.apply()
+                    self._is_given_away = False
                 # The other one may have left its last line open.
                 self._application.output.write_raw("\r")

@@ -7,6 +7,7 @@ import fcntl
 import importlib.util
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -120,10 +121,12 @@ class Terminal:
         stdout: Path | None = None,
         stderr: Path | None = None,
         calls: Callable[[], int] | None = None,
+        typed: str = "",
         **env: str,
     ) -> None:
         """stdout, stderr: files instead of the terminal. env: over this process's. calls: is called
-        with `argv` as its sys.argv in a fork of this process, which spares it every import."""
+        with `argv` as its sys.argv in a fork of this process, which spares it every import. typed:
+        before the program starts."""
         self.raw = b""
         self._ours, self._theirs = os.openpty()
         os.set_blocking(self._ours, False)
@@ -131,6 +134,7 @@ class Terminal:
         self._emulator = Emulator(columns, rows, lambda data: self.send(data))
         self._stream = pyte.ByteStream(self._emulator)
         self._modes = termios.tcgetattr(self._theirs)
+        self.send(typed)
         inherited = {name: os.environ[name] for name in os.environ if name not in _SIZES}
         words, env = [str(word) for word in argv], {**inherited, "TERM": "xterm-256color", **env}
         with contextlib.ExitStack() as stack:
@@ -232,6 +236,18 @@ class Terminal:
             self._process.wait(0.05)
         return self._process.poll() is None
 
+    def wait_until_stopped(self) -> None:
+        """Until a signal has stopped it."""
+        until, status = time.monotonic() + HANG, 0
+        while not os.WIFSTOPPED(status):
+            assert time.monotonic() < until, self.picture("the program does not stop")
+            self._take_output(0.05)
+            _, status = os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)
+
+    def restore_modes(self) -> None:
+        """As a shell does when it takes the terminal."""
+        termios.tcsetattr(self._theirs, termios.TCSANOW, self._modes)
+
     def wait(self) -> int:
         """Until the program ends; its exit code, or minus the signal that killed it."""
         until = time.monotonic() + HANG
@@ -297,6 +313,7 @@ _SIZES = ("COLUMNS", "LINES")
 def _begin(argv: list[str], env: dict[str, str], calls: Callable[[], int] | None) -> None:
     """In the child: standard input becomes its controlling terminal. No `calls`: that is all."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if calls is None:
         return
     code = 1

@@ -13,7 +13,7 @@ import pytest
 
 NEXTOK = Path(sys.executable).with_name("nextok")
 LONG = "The quick brown fox jumps over the lazy dog and runs away.\n" * 200
-ENDING = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+ENDING = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 
 Talk = Callable[..., Any]
 Build = Callable[..., Path]

@@ -94,3 +94,35 @@ def test_what_a_command_may_be_followed_by_is_completed(
     chat.send("/file a\tb\t\r")
     chat.wait_for_prompt()
     assert chat.lines()[-3] == "a b.txt: 7 tokens, before your next message (/clear drops it)"
+
+
+def test_what_is_typed_before_the_start_is_sent_as_it_was_typed(
+    talk: Talk, emoji_gguf: Path
+) -> None:
+    """The terminal makes lines of it, until the chat asks for keys: an Enter is one all the same,
+    and what was erased is gone."""
+    chat = talk(emoji_gguf, ready=False, typed="helo\x7flo\rand again\r/undo\rhalf")
+    chat.wait_for("> half")
+    assert chat.messages() == ["hello", REPLY]
+    chat.key("ctrl-u", "ctrl-d")
+    assert chat.wait() == 0
+    assert not chat.left_behind()
+
+
+def test_an_end_of_input_before_the_start_leaves(talk: Talk, emoji_gguf: Path) -> None:
+    chat = talk(emoji_gguf, ready=False, typed="hello\r\x04")
+    assert chat.wait() == 0
+    assert chat.messages() == ["hello", REPLY]
+
+
+def test_keys_of_the_first_moments_are_not_shown_amid_the_first_lines(
+    talk: Talk, slow_gguf: Any
+) -> None:
+    chat = talk(slow_gguf.path, ready=False, **slow_gguf.environ)
+    slow_gguf.wait_for(chat)
+    chat.send("hello\x0athere\r")
+    slow_gguf.gate.unlink()
+    chat.wait_for(REPLY)
+    chat.wait_for_prompt()
+    assert chat.messages() == ["hello\nthere", REPLY]
+    assert chat.raw.count(b"hello") == 1

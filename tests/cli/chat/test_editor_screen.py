@@ -155,7 +155,11 @@ def test_the_end_key_neither_sends_nor_loses_a_text(line_loop: Start) -> None:
     assert screen.lines() == [">", "left"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+     signal.SIGALRM, signal.SIGABRT, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU],
+)  # fmt: skip
 def test_a_signal_ends_the_prompt_and_leaves_the_terminal(line_loop: Start, number: int) -> None:
     screen = line_loop("--bottom")
     screen.send("typed")
@@ -196,19 +200,21 @@ def test_a_fault_elsewhere_leaves_the_terminal_too(line_loop: Start, tmp_path: P
     assert screen.modes_restored(), screen.left_behind()
 
 
-@pytest.mark.parametrize("by", ["key", "signal"])
-def test_a_stopped_prompt_comes_back_as_it_was(terminal: Start, tmp_path: Path, by: str) -> None:
+@pytest.mark.parametrize("by", [0, signal.SIGTSTP, signal.SIGTTOU, signal.SIGTTIN])
+def test_a_stopped_prompt_comes_back_as_it_was(terminal: Start, tmp_path: Path, by: int) -> None:
+    """By its key; by a signal; and by one after which it is for the shell to set the modes."""
     modes, pid = tmp_path / "modes", tmp_path / "pid"
-    screen = terminal("/bin/sh", "-i", PS1="$ ", ENV="")
+    shell = ["/bin/sh"] if by in (0, signal.SIGTSTP) else ["bash", "--norc"]
+    screen = terminal(*shell, "-i", PS1="$ ", ENV="")
     screen.wait_for("$")
     screen.send(f"stty -g > {modes}; {sys.executable} {LOOP} --bottom --pid {pid}; stty -g\n")
     screen.wait_for(BOTTOM)
     screen.send("typed")
     screen.wait_for("> typed\n")
-    if by == "key":
-        screen.key("ctrl-z")
+    if by:
+        screen.signal(by, int(pid.read_text()))
     else:
-        screen.signal(signal.SIGTSTP, int(pid.read_text()))
+        screen.key("ctrl-z")
     screen.wait_for("Stopped")
     screen.send(f"stty -g | cmp - {modes} && echo the same; fg\n")
     screen.wait_for("the same\n")
@@ -217,6 +223,23 @@ def test_a_stopped_prompt_comes_back_as_it_was(terminal: Start, tmp_path: Path, 
     screen.wait_for("read 'typed more'")
     screen.key("ctrl-d")
     screen.wait_for(modes.read_text().strip()[:80])
+
+
+def test_stopped_without_being_asked_it_goes_on_as_it_was(line_loop: Start) -> None:
+    """Whoever has the terminal meanwhile may change its modes."""
+    screen = line_loop("--bottom")
+    screen.send("typed")
+    screen.wait_for("> typed\n" + BOTTOM)
+    screen.signal(signal.SIGSTOP)
+    screen.wait_until_stopped()
+    screen.restore_modes()
+    screen.signal(signal.SIGCONT)
+    screen.wait_until(lambda: "modes" in screen.left_behind())
+    screen.send(" more\r")
+    screen.wait_for("read 'typed more'")
+    screen.key("ctrl-d")
+    assert screen.wait() == 0
+    assert not screen.left_behind()
 
 
 @pytest.mark.parametrize("keys", [("ctrl-g",), ("ctrl-x", "ctrl-e")])
