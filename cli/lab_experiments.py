@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from nextok.cli.lab_settings import (
     CacheLabSettings,
+    LengthsSettings,
     LoopSettings,
 )
 from nextok.cli.spelling import hint
@@ -50,6 +51,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Why the KV cache matters: with it, and reading everything again for each token.",
         settings=CacheLabSettings,
         shares=("lab_tokens", "lab_prompt"),
+    ),
+    Experiment(
+        name="lengths",
+        title="How long answers are: which distribution that is, and what it costs.",
+        settings=LengthsSettings,
+        shares=("lab_tokens", "lab_prompts"),
     ),
 )
 

@@ -51,3 +51,16 @@ class AbandonmentSettings(NamedTuple):
 
 class LengthsSettings(NamedTuple):
     """`nextok lab lengths`."""
+
+    lengths_log: str | None = None
+    """Path of a file with lengths; None: answers are generated."""
+    lengths_journal: bool = False
+    """Whether lengths are those of nextok's own journal."""
+    lengths_column: str | None = None
+    """The column of the lengths; None: it is found by its name."""
+    lengths_other: str | None = None
+    """Path of another workload's file."""
+    lengths_cap: int | None = None
+    """Tokens no answer was allowed to exceed; None: it is found in the data, 0: there is none."""
+    lengths_over: str = "cut"
+    """What became of longer answers: `cut` or `missing`."""

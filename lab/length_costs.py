@@ -29,20 +29,19 @@ class Cap:
 
 def caps(tokens: Sequence[int]) -> list[Cap]:
     """Powers of two and what is half-way between them, below the longest answer."""
-    lengths = np.sort(np.array(tokens, dtype=np.int64))
-    total = max(int(lengths.sum()), 1)
-    found = []
-    for cap in _round(int(lengths[-1])):
-        over = lengths[np.searchsorted(lengths, cap, side="right") :]
-        found.append(
-            Cap(
-                tokens=cap,
-                saved_share=int((over - cap).sum()) / total,
-                cut=len(over),
-                cut_share=len(over) / len(lengths),
-            )
-        )
-    return found
+    return [capped(tokens, cap) for cap in _round(max(tokens))]
+
+
+def capped(tokens: Sequence[int], cap: int) -> Cap:
+    """What this cap does to answers of these lengths."""
+    lengths = np.asarray(tokens, dtype=np.int64)
+    over = lengths[lengths > cap]
+    return Cap(
+        tokens=cap,
+        saved_share=int((over - cap).sum()) / max(int(lengths.sum()), 1),
+        cut=len(over),
+        cut_share=len(over) / len(lengths),
+    )
 
 
 def cheapest(found: Sequence[Cap], most_cut: float) -> Cap | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import NamedTuple
 
 from nextok.backends.journal_queries import LoggedAnswer
@@ -35,12 +36,17 @@ class LengthData:
     """The answers of one workload: at least two, not all of the same length."""
 
     source: str
-    """What a person calls it."""
+    """What a person calls it; of a file, its path."""
     answers: tuple[Answer, ...]
     column: str | None = None
     """The name of the lengths' column, for a file."""
     failed: int = 0
     """Answers that are left out because they ended in an error."""
+
+    @property
+    def name(self) -> str:
+        """Its source, of a file without the folder."""
+        return shown(PurePath(self.source).name if self.column else self.source, 60)
 
     @property
     def tokens(self) -> list[int]:

@@ -7,6 +7,7 @@ cut like the real ones and fitted again, for a fit is always near the data it wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,19 @@ class Goodness:
         return self.p_value >= REJECTED
 
 
-def goodness(fit: Fit, sample: Sample, draws: int, seed: int) -> Goodness:
-    """Try it. draws: at most; so many are needed where a fit is rejected."""
+def goodness(
+    fit: Fit, sample: Sample, draws: int, seed: int, before: Callable[[int], None]
+) -> Goodness:
+    """Try it. draws: at most; so many are needed where a fit is rejected.
+
+    before: told before each draw how many there were.
+    """
     generator = np.random.default_rng(seed)
     drawing = _Drawing.of(fit, sample)
     seen = distance(fit, sample)
     farther = tried = 0
     while tried < draws and farther < _ENOUGH:
+        before(tried)
         drawn = drawing.sample(generator)
         farther += distance(fitted(fit.family, drawn, fit.free), drawn) >= seen
         tried += 1

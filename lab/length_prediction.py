@@ -31,8 +31,9 @@ Predictor: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 class PromptGroup:
     """Answers to prompts of similar lengths."""
 
-    prompt_tokens: float
-    """The median of the prompts."""
+    shortest: int
+    longest: int
+    """Of the prompts."""
     quartiles: tuple[float, float, float]
     """Of the answers."""
 
@@ -81,7 +82,8 @@ def by_prompt(answers: Sequence[Answer]) -> list[PromptGroup]:
     place = np.searchsorted(_bounds(prompts), prompts)
     return [
         PromptGroup(
-            prompt_tokens=float(np.median(prompts[place == group])),
+            shortest=int(prompts[place == group].min()),
+            longest=int(prompts[place == group].max()),
             quartiles=tuple(np.quantile(lengths[place == group], (0.25, 0.5, 0.75)).tolist()),
         )
         for group in np.unique(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from nextok.lab.length_costs import Cap, caps
 from nextok.lab.length_data import LengthData
@@ -92,15 +93,20 @@ def studied(
         predictions=predictions(data.answers, draws.seed),
         cost=None
         if other is None
-        else cost_ratio(data.tokens, other.tokens, other.source, draws.resamples, draws.seed),
+        else cost_ratio(data.tokens, other.tokens, other.name, draws.resamples, draws.seed),
     )
 
 
 def _ranked(sample: Sample, draws: Draws, progress: Progress) -> list[Ranked]:
     found = fits(sample)
     ranked = []
+    total = draws.replicates * len(found)
     for place, (fit, weight) in enumerate(zip(found, weights(found), strict=True)):
-        progress.step(place, len(found), "fits judged")
-        judged = goodness(fit, sample, draws.replicates, draws.seed)
+        before = partial(_step, progress, place * draws.replicates, total)
+        judged = goodness(fit, sample, draws.replicates, draws.seed, before)
         ranked.append(Ranked(fit=fit, weight=weight, goodness=judged))
     return ranked
+
+
+def _step(progress: Progress, done: int, total: int, tried: int) -> None:
+    progress.step(done + tried, total, "draws")

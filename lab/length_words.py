@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nextok.backends.shown_text import shown
 from nextok.lab.length_costs import cheapest
 from nextok.lab.length_figures import CostRatio, LengthFigures
 from nextok.lab.length_fits import Fit
+from nextok.lab.length_goodness import REJECTED
 from nextok.lab.length_study import Ranked, Study
 
 FEW_CUT = 0.01
@@ -42,7 +42,7 @@ def _compared(cost: CostRatio | None) -> str:
         return ""
     low, high = cost.interval
     return (
-        f", and an answer of {shown(cost.source)} ({_tokens(cost.mean)} tokens) costs "
+        f", and an answer of {cost.source} ({_tokens(cost.mean)} tokens) costs "
         f"{cost.ratio:.3g} times as much ({low:.3g} to {high:.3g})"
     )
 
@@ -53,16 +53,16 @@ def _family(study: Study) -> str:
         return (
             f"The lengths come from none of these: {_names([one.fit for one in study.ranked])}; "
             f"the nearest, {nearest.fit.family.name}, is off by up to "
-            f"{_points(nearest)} where chance alone is as far off in "
-            f"{_percent(nearest.goodness.p_value)} of draws at most."
+            f"{_points(nearest)}, as chance alone is in less than "
+            f"{100 * REJECTED:g} % of draws (p ≤ {nearest.goodness.p_value:.2g})."
         )
     best = study.accepted[0]
     others = [one.fit for one in study.accepted[1:]]
     also = f"; {_names(others)} cannot be excluded either" if others else ", as no other does"
     return (
         f"The lengths could come from a {best.fit.family.name} distribution "
-        f"({_parameters(best.fit)}), which is off by {_points(best)} at most where chance alone "
-        f"is as far off in {_percent(best.goodness.p_value)} of draws{also}."
+        f"({_parameters(best.fit)}): it is off by {_points(best)} at most, as chance alone is in "
+        f"{_percent(best.goodness.p_value)} of draws{also}."
     )
 
 

@@ -7,8 +7,10 @@ that are read already; knows no files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from nextok.backends.shown_text import shown
+from nextok.generation.abort import Aborted
 from nextok.lab.bootstrap import CONFIDENCE, Interval
 from nextok.lab.findings import COMPLETE, TIMES, Findings
 from nextok.lab.length_charts import length_charts
@@ -20,18 +22,21 @@ from nextok.lab.length_prediction import Prediction
 from nextok.lab.length_sample import OverCap
 from nextok.lab.length_study import Draws, Ranked, Study, studied
 from nextok.lab.length_words import length_sentences, verdict
-from nextok.lab.progress import Progress
+from nextok.lab.progress import Progress, Silence
+
+_HURRIED = Draws(resamples=200, replicates=20)
+"""What is found out in a second when a run is cut short."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LengthsOptions:
     """What to study, and how closely."""
 
-    command: str
-    """What makes it again."""
     clock: Callable[[], float]
     model: str = ""
-    """What a person calls the model that gave the answers; empty for a log."""
+    """What a person calls the model whose answers they are; empty for those of a log."""
+    fresh: bool = False
+    """Whether the answers were given for this: they would be lost if it said nothing."""
     complete: bool = True
     """Whether all answers are there that were to be."""
     other: LengthData | None = None
@@ -43,13 +48,29 @@ class LengthsOptions:
 
 
 def run(data: LengthData, options: LengthsOptions, progress: Progress) -> Findings:
-    """Study the lengths. UsageError for a cap that does not suit them; Aborted by `progress`."""
+    """Study the lengths.
+
+    UsageError for a cap that does not suit them. Aborted by `progress`, unless the answers are
+    fresh: then it makes do with few draws.
+    """
     began = options.clock()
+    try:
+        return _found(data, options, began, progress)
+    except Aborted:
+        if not options.fresh:
+            raise
+    hurried = replace(_HURRIED, seed=options.draws.seed)
+    return _found(data, replace(options, draws=hurried, complete=False), began, Silence())
+
+
+def _found(data: LengthData, options: LengthsOptions, began: float, progress: Progress) -> Findings:
     study = studied(data, options.other, options.cap, options.over, options.draws, progress)
+    column = f", column {shown(data.column, 40)}" if data.column else ""
+    model = f" · {options.model}" if options.model else ""
+    source = f"{study.figures.count:,} answers: {data.name}{column}{model}"
     return Findings(
         experiment="lengths",
-        title=f"How long answers are: {data.source}",
-        command=options.command,
+        title=f"How long answers are: {data.name}",
         model=options.model,
         data={
             COMPLETE: options.complete,
@@ -57,20 +78,14 @@ def run(data: LengthData, options: LengthsOptions, progress: Progress) -> Findin
             TIMES: {"study_seconds": round(options.clock() - began, 3)},
         },
         sentences=length_sentences(study),
-        charts=length_charts(study, _source(study, options)),
+        charts=length_charts(study, source),
     )
-
-
-def _source(study: Study, options: LengthsOptions) -> str:
-    column = f", column {study.data.column}" if study.data.column else ""
-    model = f" · {options.model}" if options.model else ""
-    return f"{study.figures.count:,} answers: {study.data.source}{column}{model}"
 
 
 def _data(study: Study, draws: Draws) -> Mapping[str, object]:
     seen, data, sample = study.figures, study.data, study.sample
     return {
-        "source": data.source,
+        "source": data.name,
         "column": data.column,
         "n": seen.count,
         "failed": data.failed,
