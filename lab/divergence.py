@@ -28,8 +28,6 @@ from nextok.lab.variants import Comparison, against_model, quantized
 class DivergenceOptions:
     """What to compare, and on how much text."""
 
-    command: str
-    """What makes it again."""
     quantizations: Sequence[str] = ("Q4_0", "Q2_K")
     """Types to make of the file, by the engine's names."""
     against: Subject | None = None
@@ -100,7 +98,6 @@ def _findings(
     return Findings(
         experiment="divergence",
         title=f"Error accumulation: {comparison.title}",
-        command=options.command,
         model=subject.settings,
         data={
             COMPLETE: complete,

@@ -75,4 +75,5 @@ def _log_probabilities(row: Row) -> NDArray[np.float64]:
 
     scores = row.astype(np.float64)
     scores -= scores.max()
-    return scores - np.log(np.sum(np.exp(scores)))
+    scores -= np.log(np.sum(np.exp(scores)))
+    return scores
