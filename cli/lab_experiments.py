@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nextok.cli.lab_settings import (
+    AbandonmentSettings,
     CacheLabSettings,
+    DivergenceSettings,
     LengthsSettings,
     LoopSettings,
 )
@@ -51,6 +53,18 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         title="Why the KV cache matters: with it, and reading everything again for each token.",
         settings=CacheLabSettings,
         shares=("lab_tokens", "lab_prompt"),
+    ),
+    Experiment(
+        name="divergence",
+        title="How errors accumulate: quantised variants held against a reference, token by token.",
+        settings=DivergenceSettings,
+        shares=("lab_tokens", "lab_prompts"),
+    ),
+    Experiment(
+        name="abandonment",
+        title="What ignoring the reader costs: simulated slots, and real readers who leave.",
+        settings=AbandonmentSettings,
+        shares=("lab_tokens", "lab_prompts"),
     ),
     Experiment(
         name="lengths",

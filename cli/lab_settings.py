@@ -44,9 +44,29 @@ class CacheLabSettings(NamedTuple):
 class DivergenceSettings(NamedTuple):
     """`nextok lab divergence`."""
 
+    divergence_against: str | None = None
+    """Another model to hold against; None: variants of the same one."""
+    divergence_quantize: str | None = None
+    """The types to make, with commas between them; None: a finer and a coarser one."""
+
 
 class AbandonmentSettings(NamedTuple):
     """`nextok lab abandonment`."""
+
+    abandonment_workload: str | None = None
+    """Path of a file with recorded requests; None: lengths as in a chat service."""
+    abandonment_arrivals: str | None = None
+    """`poisson` or `recorded`; None: recorded if there is a file."""
+    abandonment_share: float = 0.2
+    """Of requests whose reader goes away."""
+    abandonment_slots: int = 4
+    """Requests that can be served at once."""
+    abandonment_load: float = 0.9
+    """Of the slots, if every answer is made to its end."""
+    abandonment_rate: float | None = None
+    """Requests a second, instead of a load."""
+    abandonment_generations: int | None = None
+    """Real generations that are left; None: what suits."""
 
 
 class LengthsSettings(NamedTuple):

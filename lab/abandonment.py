@@ -96,7 +96,7 @@ def run(subject: Subject, options: AbandonmentOptions, progress: Progress) -> Fi
     return Findings(
         experiment="abandonment",
         title=f"What ignoring the reader costs: {options.abandoned_share:.0%} abandoned",
-        model=subject.settings,
+        model=subject.name,
         data=found.data(departures, _arrivals_in_words(options), complete),
         sentences=abandonment_sentences(found, departures),
         charts=abandonment_charts(found, departures, f"{subject.settings} · {options.origin}"),

@@ -98,7 +98,7 @@ def _findings(
     return Findings(
         experiment="divergence",
         title=f"Error accumulation: {comparison.title}",
-        model=subject.settings,
+        model=subject.name,
         data={
             COMPLETE: complete,
             "reference": {
