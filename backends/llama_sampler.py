@@ -37,6 +37,11 @@ class LlamaSampler:
         self._chain = self._make_chain()
         self.reset()
 
+    @property
+    def chain(self) -> Any:
+        """The engine's handle, for who looks into it."""
+        return self._chain
+
     def sample(self, logits: Logits) -> int:
         """Draw a token and accept it. EngineError when the logits are not numbers."""
         if not isinstance(logits, LlamaLogits):

@@ -80,6 +80,11 @@ class Bench:
         else:
             self.console.note(text)
 
+    def say(self, text: str) -> None:
+        """Show whole lines on standard output while an experiment runs."""
+        self.status.clear()
+        self.stdout.text(text)
+
     def progress(self, name: str) -> ShownProgress:
         """Of the experiment of that name, from now on."""
         self.status.begin()

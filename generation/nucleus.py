@@ -19,8 +19,8 @@ class NucleusSampler:
     """temperature 0 always takes the most likely token, the lowest id among equals."""
 
     def __init__(self, *, temperature: float, top_p: float, seed: int) -> None:
-        self._temperature = temperature
-        self._top_p = top_p
+        self.temperature = temperature
+        self.top_p = top_p
         self._seed = seed
         self._random = random.Random(seed)
 
@@ -30,11 +30,12 @@ class NucleusSampler:
         best = max(range(len(scores)), key=scores.__getitem__)
         if not math.isfinite(scores[best]) or any(map(math.isnan, scores)):
             raise EngineError("the model's logits are NaN or infinite: the file may be damaged")
-        if self._temperature == 0:
+        if self.temperature == 0:
             return best
-        return self._draw(nucleus(softmax(scores, self._temperature), self._top_p))
+        return self.draw(nucleus(softmax(scores, self.temperature), self.top_p))
 
-    def _draw(self, candidates: list[tuple[int, float]]) -> int:
+    def draw(self, candidates: Sequence[tuple[int, float]]) -> int:
+        """One of these tokens, as their probabilities have it."""
         tokens, weights = zip(*candidates, strict=True)
         return int(self._random.choices(tokens, weights)[0])
 
