@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nextok.lab.length_fits import Fit, fitted
+from nextok.lab.length_fits import Fit, refitted
 from nextok.lab.length_sample import Floats, Integers, Sample, counted
 
 REJECTED = 0.05
@@ -56,7 +56,7 @@ def goodness(
     while tried < draws and farther < _ENOUGH:
         before(tried)
         drawn = drawing.sample(generator)
-        farther += distance(fitted(fit.family, drawn, fit.free), drawn) >= seen
+        farther += distance(refitted(fit, drawn), drawn) >= seen
         tried += 1
     p_value = farther / tried if farther == _ENOUGH else (farther + 1) / (tried + 1)
     return Goodness(distance=seen, p_value=p_value, draws=tried)
