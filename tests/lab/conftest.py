@@ -1,15 +1,53 @@
-"""Traces as the command line writes them, with gaps that are known."""
+"""Models under study, and traces with gaps that are known."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nextok.backends.opening import open_weights
+from nextok.backends.options import ContextOptions, LoadOptions
+from nextok.backends.seen_files import SeenFiles
+from nextok.generation.abort import Abort
+from nextok.generation.sampling import Sampling
+from nextok.lab.subject import Subject
+
 Write = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def tried_models(tmp_path_factory: pytest.TempPathFactory) -> SeenFiles:
+    """A model is tried in a child process once, not in each test."""
+    return SeenFiles(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture
+def subject_of(tried_models: SeenFiles) -> Iterator[Callable[[Path | None], Subject]]:
+    """`subject_of(path)`: the model opened for an experiment, on one thread; None is the toy."""
+    made: list[Subject] = []
+
+    def opened(path: Path | None) -> Subject:
+        abort = Abort()
+        subject = Subject(
+            weights=open_weights(path, LoadOptions(), abort, seen=tried_models),
+            path=path,
+            options=ContextOptions(context_size=256, threads=1),
+            sampling=Sampling(seed=1),
+            context_limit=4096,
+            abort=abort,
+            clock=time.monotonic,
+        )
+        made.append(subject)
+        return subject
+
+    yield opened
+    for subject in made:
+        subject.weights.close()
 
 
 def lines(
