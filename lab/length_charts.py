@@ -25,25 +25,31 @@ def length_charts(study: Study, source: str) -> tuple[Chart, ...]:
 
     source: where the lengths come from, in a line.
     """
-    notes = (source, *_cap_note(study))
-    every = (
-        histogram(study, notes),
-        _quantiles(study, notes),
-        _survival(study, notes),
-        _savings(study, (source,)),
+    plain = (source,)
+    fitted = (source, *_fit_note(study))
+    seen = (*fitted, *_seen_note(study))
+    return (
+        histogram(study, fitted),
+        _quantiles(study, seen),
+        _survival(study, seen),
+        _savings(study, plain),
+        *_prompts(study, plain),
     )
-    return (*every, *_prompts(study, (source,)))
 
 
-def _cap_note(study: Study) -> Iterator[str]:
+def _fit_note(study: Study) -> Iterator[str]:
     cut = int(study.sample.cut.sum())
-    if study.sample.missing_over is not None:
-        yield f"Fits are of lengths up to {study.sample.missing_over:,}: longer ones are missing."
-    elif cut:
-        yield (
-            f"{cut:,} answers were cut off: fits take them for that long or longer, "
-            "and what is seen is Kaplan and Meier's estimate."
-        )
+    over = study.sample.missing_over
+    if over is not None:
+        yield f"Fits are of lengths up to {over:,}: longer ones are missing."
+    if cut:
+        by = f" at {study.cap:,} tokens, as their number shows" if study.cap_found else ""
+        yield f"{cut:,} answers were cut off{by}: fits take them for that long or longer."
+
+
+def _seen_note(study: Study) -> Iterator[str]:
+    if study.sample.cut.any():
+        yield "What is seen is Kaplan and Meier's estimate: as if none had been cut."
 
 
 def _quantiles(study: Study, notes: tuple[str, ...]) -> Chart:

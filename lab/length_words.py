@@ -99,8 +99,8 @@ def _schedule(study: Study) -> str:
     gain = max(best.scheduling_gain, 0.0)
     return (
         f"knowing nothing, {off}, and the {best.name} by {_tokens(best.mean_absolute_error)}: "
-        f"short answers first in that order saves {_percent(gain)} of the wait that knowing the "
-        "lengths would"
+        f"to serve short answers first by it saves {_percent(gain)} of the wait that knowing the "
+        "lengths would save"
     )
 
 
