@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nextok.cli.batch_plan import Plan
@@ -82,8 +83,8 @@ class BatchRun:
         tokenizer, plan = self._loaded.weights.tokenizer, self._plan
         return Batch(
             model=context,
-            piece=tokenizer.piece,
-            is_end=tokenizer.is_end,
+            piece=cache(tokenizer.piece),
+            is_end=cache(tokenizer.is_end),
             clock=time.monotonic,
             abort=self._abort,
             parallel=min(plan.parallel, context.batch_size),
