@@ -1,6 +1,7 @@
 """The text that is being typed, and how much of it was typed at all.
 
 A paste is taken as it is: neither quotes at its beginning nor a backslash at its end mean anything.
+What is long is folded: only `text` is the text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.history import History
 
+from nextok.cli.chat.folding import Folding
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.message import GOES_ON, Message, entered, opens_block
 
@@ -21,8 +23,12 @@ class Draft:
     """The one buffer of all prompts, with what was sent before as its earlier lines."""
 
     def __init__(self, history: InputHistory, completer: Completer) -> None:
+        self.folding = Folding()
         self.buffer = Buffer(
-            name=DEFAULT_BUFFER, history=_Recalled(history), completer=completer, multiline=True
+            name=DEFAULT_BUFFER,
+            history=_Recalled(history, self.folding),
+            completer=completer,
+            multiline=True,
         )
         self.buffer.on_text_changed += self._notice_empty
         self._history = history
@@ -31,8 +37,14 @@ class Draft:
         self._begins_untyped = False
         """Whether the text, unless it is a recalled one, begins with a paste."""
 
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.folding.unfold(self.buffer.text)
+
     def start(self, text: str) -> None:
         """A new prompt with this text, which nobody typed. To be called inside of the loop."""
+        text = self.folding.fold(text)
         self.buffer.reset(Document(text))
         self.buffer.load_history_if_not_yet_loaded()
         self._untouched, self._begins_untyped = text, bool(text)
@@ -42,6 +54,7 @@ class Draft:
         self.buffer.save_to_undo_stack()
         self.buffer.exit_selection()
         self.buffer.go_to_history(len(self._history.entries()))
+        text = self.folding.fold(text)
         self.buffer.document = Document(text)
         self._untouched, self._begins_untyped = text, bool(text)
 
@@ -49,16 +62,17 @@ class Draft:
         """Insert it at the cursor."""
         if self.buffer.cursor_position == 0:
             self._begins_untyped = self._is_fresh()
-        self.buffer.insert_text(text)
+        self.buffer.insert_text(self.folding.fold(text))
         self._untouched = self.buffer.text
 
     def enter(self) -> Message | None:
         """The message, now that Enter was pressed; None if it goes on: the next line is begun."""
         text = self.buffer.text
         typed = not (self._begins_untyped and self._is_fresh())
-        message = entered(_whole(text), typed=typed, untouched=text == self._untouched)
+        untouched = text == self._untouched or (self._is_fresh() and self.folding.ends(text))
+        message = entered(_whole(self.text), typed=typed, untouched=untouched)
         if message is None:
-            if not opens_block(text, typed=typed):
+            if not opens_block(self.text, typed=typed):
                 self.buffer.document = Document(text.removesuffix(GOES_ON))
             self.buffer.newline(copy_margin=False)
         return message
@@ -80,19 +94,20 @@ def _whole(text: str) -> str:
 class _Recalled(History):
     """The history as prompt_toolkit wants it; what is added is not its business."""
 
-    def __init__(self, history: InputHistory) -> None:
+    def __init__(self, history: InputHistory, folding: Folding) -> None:
         super().__init__()
         self._history = history
+        self._folding = folding
 
     async def load(self) -> AsyncGenerator[str, None]:
         for text in self.load_history_strings():
             yield text
 
     def get_strings(self) -> list[str]:
-        return self._history.entries()
+        return [self._folding.fold(text) for text in self._history.entries()]
 
     def load_history_strings(self) -> list[str]:
-        return self._history.entries()[::-1]
+        return self.get_strings()[::-1]
 
     def store_string(self, string: str) -> None:
         """Not called: the buffer is never asked to append."""

@@ -32,6 +32,7 @@ from prompt_toolkit.styles import (
 from prompt_toolkit.widgets import SearchToolbar
 
 from nextok.cli.chat.editor import Fragments
+from nextok.cli.chat.folding import FoldedTexts, Folding
 
 MARK, CONTINUED, WRAPPED = "> ", ". ", "  "
 _MENU_ROWS = 8
@@ -40,6 +41,7 @@ STYLE = Style.from_dict(
     {
         "mark": "bold ansicyan",
         "continued": "dim",
+        "folded": "ansicyan",
         "search-toolbar": "nobold dim",
         "search-toolbar.text": "nodim",
         "completion-menu": "noinherit",
@@ -61,14 +63,14 @@ class NoStyle(StyleTransformation):
         return DEFAULT_ATTRS
 
 
-def editor_layout(buffer: Buffer, bottom_line: Callable[[], Fragments]) -> Layout:
+def editor_layout(buffer: Buffer, folding: Folding, bottom_line: Callable[[], Fragments]) -> Layout:
     """The layout around the buffer that is typed into."""
     search = SearchToolbar(
         backward_search_prompt="search: ", forward_search_prompt="search forward: "
     )
     text = BufferControl(
         buffer,
-        input_processors=[HighlightIncrementalSearchProcessor(), _tabs()],
+        input_processors=[HighlightIncrementalSearchProcessor(), _tabs(), FoldedTexts(folding)],
         search_buffer_control=search.control,
         preview_search=True,
     )

@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import select
 import termios
+from collections.abc import Callable
+from typing import TextIO
 
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input.posix_utils import PosixStdinReader
 from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
@@ -21,6 +25,9 @@ from nextok.cli.chat.reply_mode import QuietKeys
 
 _OTHERWISE = Size(rows=24, columns=80)
 """Where the terminal does not know its own size."""
+_PASTE_ENDS = "\x1b[201~"
+_READS = 64
+"""Of a paste before something else has its turn."""
 
 
 class TerminalOutput(Vt100_Output):
@@ -50,7 +57,7 @@ class KeyReader(PosixStdinReader):
         super().__init__(descriptor, encoding=encoding)
         self._quiet = quiet
 
-    def read(self, count: int = 1024) -> str:
+    def read(self, count: int = 4096) -> str:
         """What has come, "" if that is nothing; `closed` is set where nothing comes any more."""
         if self.closed or not select.select([self.stdin_fd], [], [], 0)[0]:
             return ""
@@ -62,11 +69,56 @@ class KeyReader(PosixStdinReader):
         return self._stdin_decoder.decode(self._quiet.as_typed(data))
 
 
+class KeyParser(Vt100Parser):
+    """Makes keys of text, and one key of a whole paste in a time that grows only with its length:
+    it looks for the end where the end can be, not from the beginning at each piece."""
+
+    def __init__(self, take: Callable[[KeyPress], None]) -> None:
+        super().__init__(take)
+        self._pieces: list[str] = []
+        """Of the paste that is coming."""
+        self._last = ""
+        """Its last characters: the end may begin there."""
+
+    @property
+    def is_in_paste(self) -> bool:
+        """Whether its end has not come yet."""
+        return self._in_bracketed_paste
+
+    def feed(self, data: str) -> None:
+        if self._in_bracketed_paste:
+            self._pieces.append(data)
+            new = self._last + data
+            self._last = new[1 - len(_PASTE_ENDS) :]
+            if _PASTE_ENDS not in new:
+                return
+            data = "".join(self._pieces)
+            self._pieces, self._last = [], ""
+        super().feed(data)
+
+
+class TerminalInput(Vt100Input):
+    """Keys from a terminal."""
+
+    def __init__(self, stream: TextIO, quiet: QuietKeys) -> None:
+        super().__init__(stream)
+        self.stdin_reader = KeyReader(stream.fileno(), stream.encoding, quiet)
+        self.vt100_parser = self._parser = KeyParser(lambda key: self._buffer.append(key))
+
+    def read_keys(self) -> list[KeyPress]:
+        """What has come; of a paste a good piece at once, for nothing is drawn before it ends."""
+        for _ in range(_READS):
+            text = self.stdin_reader.read()
+            self._parser.feed(text)
+            if not (text and self._parser.is_in_paste):
+                break
+        keys, self._buffer = self._buffer, []
+        return keys
+
+
 def terminal_input(descriptor: int, quiet: QuietKeys) -> Vt100Input:
     """Keys from this terminal. quiet: its modes while nobody reads."""
-    stream = open(descriptor, closefd=False)  # noqa: SIM115
-    keys = Vt100Input(stream)
-    keys.stdin_reader = KeyReader(descriptor, stream.encoding, quiet)
+    keys = TerminalInput(open(descriptor, closefd=False), quiet)  # noqa: SIM115
     clear_typeahead(keys)  # it is kept by descriptor, which may have been another file's before
     return keys
 

@@ -45,7 +45,7 @@ class ScreenEditor:
             options.environ, keyboard=options.keyboard, output=options.output
         )
         self._application: Application[Message] = Application(
-            layout=editor_layout(self._draft.buffer, options.bottom_line),
+            layout=editor_layout(self._draft.buffer, self._draft.folding, options.bottom_line),
             key_bindings=key_bindings(self._draft.buffer, self),
             style=STYLE,
             style_transformation=DummyStyleTransformation() if options.color else NoStyle(),
@@ -183,7 +183,7 @@ class ScreenEditor:
             os.kill(0, signal.SIGTSTP)  # what was started with us stops too
 
     async def _edit_elsewhere(self) -> None:
-        text = self._draft.buffer.text
+        text = self._draft.text
         try:
             async with self._given_away():
                 text = await self._elsewhere.edited(text)
@@ -191,7 +191,7 @@ class ScreenEditor:
             self._note(str(error))
         finally:
             self._is_elsewhere = False
-        if text != self._draft.buffer.text:
+        if text != self._draft.text:
             self._draft.replace(text)
 
     @contextlib.asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import sys
 import time
@@ -14,6 +15,9 @@ from nextok.cli.chat.editor import Editor, Fragments, Left, Suggestion, Terminat
 from nextok.cli.chat.reply_mode import QuietKeys
 
 WORDS = {"/model": "change the model", "/models": "list them", "/help": "", "/save": "keep it"}
+
+_LONG = 9_000
+"""Characters: of a text with more only the digest is shown."""
 
 
 def main() -> int:
@@ -62,11 +66,16 @@ def loop(editor: Editor, default: str, gate: Path | None) -> None:
     while True:
         text = editor.read(default=default)
         default = ""
-        print("read", repr(text), "quoted" if editor.quoted else "", flush=True)
+        shown = repr(text) if len(text) < _LONG else f"{len(text):,} characters {digest(text)}"
+        print("read", shown, "quoted" if editor.quoted else "", flush=True)
         if gate is not None:
             print("busy", flush=True)
             while not gate.exists():
                 time.sleep(0.01)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def complete(text: str) -> Iterator[Suggestion]:

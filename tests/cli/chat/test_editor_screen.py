@@ -19,6 +19,10 @@ BOTTOM = "toy  ▰▱▱▱▱▱▱▱ 1,204/8,192"
 LOOP = Path(__file__).with_name("line_loop.py")
 
 
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def test_a_line_is_edited_sent_and_recalled(line_loop: Start) -> None:
     screen = line_loop()
     screen.send("helo")
@@ -120,6 +124,58 @@ def test_a_long_paste_is_one_message(line_loop: Start, tmp_path: Path) -> None:
     (entry,) = map(json.loads, history.read_text("utf-8").splitlines())
     assert hashlib.sha256(entry.encode()).digest() == hashlib.sha256(text.encode()).digest()
     assert screen.modes_restored(), screen.left_behind()
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("The lazy dog,\n\tand 世界.\n" * 20_000 + "\\", "[40,001 lines]"),
+     ("a" * 500_000, "[500,000 characters]"), ('"""\n' * 9_000, "[9,001 lines]")],
+)  # fmt: skip
+def test_a_pasted_book_is_folded(line_loop: Start, tmp_path: Path, text: str, label: str) -> None:
+    """It is drawn at no key, and yet it is what is sent, remembered and edited, exactly."""
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nsed -i "1s/^/Look: /" "$1"\n')
+    script.chmod(0o755)
+    screen = line_loop("--bottom", VISUAL=str(script))
+    screen.paste(text)
+    screen.wait_for(f"> {label}\n")
+    screen.send("ab")
+    screen.key("backspace", "backspace", "enter")
+    quoted = " quoted" if "\n" in text else ""
+    screen.wait_for(f"read {len(text):,} characters {digest(text)}{quoted}\n>")
+    screen.key("ctrl-l", "up", "ctrl-g")
+    recalled = f'"""\n{text}\n"""' if quoted else text
+    edited = "Look: " + recalled
+    lines = edited.count("\n") + 1
+    screen.wait_for(f"> [{lines:,} lines]" if quoted else f"> [{len(edited):,} characters]")
+    screen.key("enter")
+    screen.wait_for(f"read {len(edited):,} characters {digest(edited)}")
+    screen.key("ctrl-d")
+    assert screen.wait() == 0
+    assert not screen.left_behind()
+
+
+def test_a_folded_text_is_one_character_among_others(line_loop: Start, tmp_path: Path) -> None:
+    """It can be walked over, erased, cut, and put into a later line."""
+    book = "0123456789" * 2_000
+    screen = line_loop()
+    screen.send("a  b")
+    screen.key("left", "left")
+    screen.paste(book)
+    screen.wait_for("> a [20,000 characters] b")
+    assert screen.cursor == (2 + len("a [20,000 characters]"), 0)
+    screen.key("left", "left")
+    screen.wait_until(lambda: screen.cursor == (3, 0))
+    screen.key("right", "right", "backspace")
+    screen.wait_until(lambda: screen.lines()[0] == "> a  b")
+    screen.key("ctrl-_")
+    screen.wait_for("> a [20,000 characters] b")
+    screen.key("ctrl-u")
+    screen.send("c")
+    screen.key("end", "enter")
+    screen.wait_for("read 'c b'")
+    screen.key("ctrl-y", "enter")
+    screen.wait_for(f"read 20,002 characters {digest('a ' + book)}")
 
 
 def test_several_lines_typed_without_a_paste_are_several_messages(line_loop: Start) -> None:
