@@ -5,7 +5,6 @@ An interrupt ends the measuring, not the report: what was measured until then is
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from shutil import get_terminal_size
@@ -43,21 +42,13 @@ from nextok.lab.bench_run import Sample, run
 
 NARROWEST = 60
 """Columns of a terminal: in fewer there are only names and values."""
+_GRACE = 3.0
+"""Seconds that an engine may take to come back when it is interrupted, lest all is lost."""
 
 
 def bench(invocation: Invocation) -> int:
     """Measure, and print a page, lines of names and values in a pipe, or one JSON object."""
     return _Benchmark(invocation).run()
-
-
-class _NoModes:
-    """A keyboard whose terminal is left as it is: a Ctrl-C ends the measuring alone."""
-
-    def restore(self) -> None:
-        """There is nothing to give back."""
-
-    def apply(self) -> None:
-        """Nor to take."""
 
 
 class _Benchmark:
@@ -75,7 +66,7 @@ class _Benchmark:
             started=invocation.start.at,
             clock=time.monotonic,
             last_words=lambda reason: self._status.close(),
-            keyboard=_NoModes(),
+            grace=_GRACE,
         )
         self._shelf = Shelf(
             resolved=invocation.resolved,
@@ -120,7 +111,7 @@ class _Benchmark:
                 self._samples.append(sample)
 
     def _end(self, error: NextokError | None) -> int:
-        reason, number = self._abort.reason, self._watcher.signal_number or signal.SIGINT
+        reason, number = self._abort.reason, self._watcher.signal_number
         if reason is FinishReason.DISCONNECTED:
             return DISCONNECTED
         if self._plan is not None and self._samples and not (error and self._wants_json):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nextok.generation.timings import Latency
-from nextok.lab.bench_plan import Measure, Plan, Subject
+from nextok.lab.bench_plan import Kind, Measure, Plan, Subject
 from nextok.lab.bench_run import Sample
 from nextok.lab.noise import Ratio, Spread
 
@@ -61,9 +61,10 @@ class Figures:
 
 
 def figures(plan: Plan, samples: Sequence[Sample]) -> Figures:
-    """What they come to, in the plan's order; nothing of what was not measured at all."""
+    """What they come to, reading before writing; nothing of what was not measured at all."""
     table = _Table(samples)
-    passes = ((measure, subject) for measure in plan.passes for subject in plan.subjects)
+    by_kind = sorted(plan.passes, key=lambda measure: measure.kind is Kind.DECODE)
+    passes = ((measure, subject) for measure in by_kind for subject in plan.subjects)
     each = len(plan.subjects) * (len(plan.passes) + len(plan.loops))
     return Figures(
         rounds=len({sample.step.round for sample in samples}),
