@@ -23,7 +23,7 @@ _SLACK = MOST_ENTRIES // 4
 """Entries beyond the cap before the file is written anew."""
 _LARGEST = 1 << 18
 """Bytes: a longer entry is recalled in its own session alone."""
-_TRIES, _PAUSE = 10, 0.01
+_TRIES, _PAUSE = 50, 0.01
 """For the lock; seconds between them. A stopped process may hold it, so nobody waits for long."""
 
 
@@ -89,7 +89,8 @@ class InputHistory:
             too_long = self._lines > MOST_ENTRIES + _SLACK or size > MOST_BYTES + (MOST_BYTES >> 2)
             if is_ours and too_long:
                 self._lines = _write_anew(path, _newest_lines(descriptor))
-        return True
+            # Without the lock the line may have come too late into a file that is written anew.
+            return is_ours or os.path.samestat(os.fstat(descriptor), os.stat(path))
 
 
 @contextlib.contextmanager
