@@ -44,10 +44,11 @@ class LikelyTokens:
         import numpy as np
 
         own = self.log_probabilities.astype(np.float64)
-        other = _log_probabilities(row)[self.ids]
+        # As coarse as what was kept, so that a distribution is at no distance from itself.
+        other = _log_probabilities(row)[self.ids].astype(np.float32).astype(np.float64)
         divergence = float(np.sum(np.exp(own) * (own - other)))
         if self.rest > 0:
-            rest = max(_TINIEST, 1 - float(np.sum(np.exp(other))))
+            rest = max(_TINIEST, _rest(other))
             divergence += self.rest * float(np.log(self.rest / rest))
         return max(0.0, divergence)  # less is rounding
 
@@ -61,13 +62,19 @@ def likely_tokens(row: Row, most: int) -> LikelyTokens:
     if most < len(every):
         kept = np.sort(np.argpartition(-every, most - 1)[:most])
     ids = kept[np.argsort(-every[kept], kind="stable")]
-    outside = every.copy()
-    outside[ids] = -np.inf
+    kept_log_probabilities = every[ids].astype(np.float32)
     return LikelyTokens(
         ids=ids.astype(np.int32),
-        log_probabilities=every[ids].astype(np.float32),
-        rest=float(np.sum(np.exp(outside))) if most < len(every) else 0.0,
+        log_probabilities=kept_log_probabilities,
+        rest=_rest(kept_log_probabilities) if most < len(every) else 0.0,
     )
+
+
+def _rest(log_probabilities: NDArray[np.float32] | NDArray[np.float64]) -> float:
+    """What these leave of 1."""
+    import numpy as np
+
+    return max(0.0, 1 - float(np.sum(np.exp(log_probabilities.astype(np.float64)))))
 
 
 def _log_probabilities(row: Row) -> NDArray[np.float64]:

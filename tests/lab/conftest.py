@@ -28,11 +28,14 @@ def tried_models(tmp_path_factory: pytest.TempPathFactory) -> SeenFiles:
 
 @pytest.fixture
 def subject_of(tried_models: SeenFiles) -> Iterator[Callable[[Path | None], Subject]]:
-    """`subject_of(path)`: the model opened for an experiment, on one thread; None is the toy."""
+    """`subject_of(path)`: the model opened for an experiment, on one thread; None is the toy.
+
+    All those of a test have one abort flag, as those of a run have.
+    """
     made: list[Subject] = []
+    abort = Abort()
 
     def opened(path: Path | None) -> Subject:
-        abort = Abort()
         subject = Subject(
             weights=open_weights(path, LoadOptions(), abort, seen=tried_models),
             path=path,
