@@ -66,6 +66,7 @@ def quantize(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is ours: it would be taken for a failure
     )
     try:
         if child.stdout is not None:

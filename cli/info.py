@@ -15,6 +15,7 @@ from nextok.backends.folders import (
     chats_folder,
     config_file,
     input_history,
+    quantized_folder,
     state_folder,
     states_folder,
 )
@@ -72,6 +73,7 @@ def _facts(invocation: Invocation, build: EngineBuild) -> Mapping[str, object]:
         "input history": _described(input_history()),
         "cache folder": _described(cache_folder()),
         "KV states": _described(states_folder()),
+        "quantised copies": _described(quantized_folder()),
         "hub cache": _described(HubCache().root),
         **_other_models(local_models()),
     }

@@ -7,7 +7,7 @@ a slot does not slow down when the others read prompts.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nextok.generation.abort import Aborted
@@ -20,7 +20,7 @@ from nextok.lab.findings import Findings
 from nextok.lab.leaving_reader import Errand, visit
 from nextok.lab.progress import Progress
 from nextok.lab.prompts import PROMPTS
-from nextok.lab.service import LOADS, SHARES, Service
+from nextok.lab.service import LOADS, SHARES, Both, Service
 from nextok.lab.slot_speed import measure_slots
 from nextok.lab.slots import SlotSpeed
 from nextok.lab.subject import Subject
@@ -82,7 +82,7 @@ def run(subject: Subject, options: AbandonmentOptions, progress: Progress) -> Fi
         service=service,
         rate=rate,
         both=service.serve(rate),
-        by_load=[(load, service.serve(service.rate(load))) for load in LOADS],
+        by_load=list(_by_load(service, progress)),
         gained_by_share=[(share, service.with_share(share).capacity_gained) for share in SHARES],
     )
     departures: list[Departure] = []
@@ -101,6 +101,12 @@ def run(subject: Subject, options: AbandonmentOptions, progress: Progress) -> Fi
         sentences=abandonment_sentences(found, departures),
         charts=abandonment_charts(found, departures, f"{subject.settings} · {options.origin}"),
     )
+
+
+def _by_load(service: Service, progress: Progress) -> Iterator[tuple[float, Both]]:
+    for place, load in enumerate(LOADS):
+        progress.step(place, len(LOADS), "loads")
+        yield load, service.serve(service.rate(load))
 
 
 def _service(subject: Subject, options: AbandonmentOptions, speed: SlotSpeed) -> Service:

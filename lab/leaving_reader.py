@@ -70,6 +70,7 @@ def visit(
             closed = clock()
             code, cpu_seconds = reading.wait()
             gone = clock()
+            abort.check()
             if leave_after is None and code != 0:
                 raise EngineError(f"nextok ended with exit code {code}: {reading.said()}")
         made = _tokens_in(trace)
@@ -92,6 +93,7 @@ def _started(errand: Errand, trace: Path) -> Iterator[subprocess.Popen[bytes]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
+        start_new_session=True,  # Ctrl-C is ours: it would be taken for an ending of its own
     )
     try:
         yield child
