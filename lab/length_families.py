@@ -1,158 +1,86 @@
-"""Five families of distributions for lengths, each by its distribution function.
+"""Five families of distributions that lengths may come from.
 
 All are taken at whole tokens: a length k stands for the interval from k − ½ to k + ½, so that
-likelihoods can be compared with that of a family which has whole numbers only. Parameters are
-kept as `free` numbers, any of which is valid: most are logarithms of what a person reads.
+likelihoods can be compared with that of a family which has whole numbers only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
 
 import numpy as np
 from scipy.special import betainc, betaincc, gammainc, gammaincc, gammaln, ndtr
 
-from nextok.lab.length_family import Family, Moments
+from nextok.lab.length_family import Family, Moments, Shares
 from nextok.lab.length_sample import Floats
 
 _TABLE = 1 << 16
 """Lengths whose probabilities are few enough to be added up."""
+_LEAST = 1e-300
+_EULER = 0.5772156649
 
 
-def _normal_place(x: Floats, free: Floats) -> Floats:
-    return np.asarray((np.log(np.maximum(x, 1e-300)) - free[0]) / np.exp(free[1]))
+def _deviations(x: Floats, free: Floats) -> Floats:
+    """From the median of a lognormal distribution, on the scale of logarithms."""
+    return np.asarray((np.log(np.maximum(x, _LEAST)) - free[0]) / np.exp(free[1]))
 
 
-LOGNORMAL = Family(
-    name="lognormal",
-    parameters=("mu", "sigma"),
-    below=lambda x, free: ndtr(_normal_place(x, free)),
-    above=lambda x, free: ndtr(-_normal_place(x, free)),
-    start=lambda seen: (seen.log_mean, seen.log_deviation),
-    logarithmic=(False, True),
-)
-GAMMA = Family(
-    name="gamma",
-    parameters=("shape", "scale"),
-    below=lambda x, free: gammainc(np.exp(free[0]), x / np.exp(free[1])),
-    above=lambda x, free: gammaincc(np.exp(free[0]), x / np.exp(free[1])),
-    start=lambda seen: (seen.mean**2 / seen.variance, seen.variance / seen.mean),
-    logarithmic=(True, True),
-)
+def _lognormal(x: Floats, free: Floats) -> Shares:
+    deviations = _deviations(x, free)
+    return ndtr(deviations), ndtr(-deviations)
 
 
-def _weibull_hazard(x: Floats, free: Floats) -> Floats:
-    return np.asarray((x / np.exp(free[1])) ** np.exp(free[0]))
+def _gamma(x: Floats, free: Floats) -> Shares:
+    shape, scale = np.exp(free)
+    return gammainc(shape, x / scale), gammaincc(shape, x / scale)
 
 
-WEIBULL = Family(
-    name="Weibull",
-    parameters=("shape", "scale"),
-    below=lambda x, free: -np.expm1(-_weibull_hazard(x, free)),
-    above=lambda x, free: np.exp(-_weibull_hazard(x, free)),
-    # The logarithm of a Weibull variable is Gumbel's: its deviation is π/√6 of 1/shape.
-    start=lambda seen: (
-        1.283 / seen.log_deviation,
-        np.exp(seen.log_mean + 0.577 * seen.log_deviation / 1.283),
-    ),
-    logarithmic=(True, True),
-)
+def _weibull(x: Floats, free: Floats) -> Shares:
+    shape, scale = np.exp(free)
+    hazard = (x / scale) ** shape
+    return -np.expm1(-hazard), np.exp(-hazard)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Join:
-    """Where a lognormal body becomes a Pareto tail.
+def _weibull_start(seen: Moments) -> tuple[float, float]:
+    """The logarithm of a Weibull variable is Gumbel's: its deviation is π/√6 of 1/shape."""
+    shape = math.pi / math.sqrt(6) / seen.log_deviation
+    return shape, math.exp(seen.log_mean + _EULER / shape)
 
-    Density and its slope are continuous there (Scollnik, 2007), which leaves no more to choose:
-    the join is `sigma · tail` deviations above the median, whatever share the body then has.
+
+def _pareto_tail(x: Floats, free: Floats) -> Shares:
+    """A lognormal body that becomes a Pareto tail.
+
+    Density and slope are continuous at the join (Scollnik, 2007). That leaves no more to choose:
+    it is `sigma · tail` deviations above the median, whatever share the body then has.
     """
-
-    place: float
-    tail: float
-    deviations: float
-    body: float
-    """The share of answers up to `place`."""
-
-    @classmethod
-    def of(cls, free: Floats) -> _Join:
-        sigma, tail = np.exp(free[1]), np.exp(free[2])
-        deviations = sigma * tail
-        density = np.exp(-(deviations**2) / 2) / np.sqrt(2 * np.pi)
-        weight = deviations * ndtr(deviations)
-        return cls(
-            place=float(np.exp(np.minimum(free[0] + deviations * sigma, 700))),
-            tail=float(tail),
-            deviations=float(deviations),
-            body=float(weight / (density + weight)),
-        )
+    mu, sigma, tail = free[0], math.exp(free[1]), math.exp(free[2])
+    high = sigma * tail
+    join = math.exp(min(mu + high * sigma, 700.0))
+    inside = float(ndtr(high))
+    weight = high * inside
+    body = weight / (math.exp(-min(high**2 / 2, 700.0)) / math.sqrt(2 * math.pi) + weight)
+    below = body / inside * ndtr(_deviations(x, free))
+    above = (1 - body) * (join / np.maximum(x, join)) ** tail
+    beyond = x > join
+    return np.where(beyond, 1 - above, below), np.where(beyond, above, 1 - below)
 
 
-def _pareto_above(x: Floats, free: Floats) -> Floats:
-    join = _Join.of(free)
-    tail = (1 - join.body) * (join.place / np.maximum(x, join.place)) ** join.tail
-    return np.where(x > join.place, tail, 1 - _pareto_body(x, free, join))
-
-
-def _pareto_below(x: Floats, free: Floats) -> Floats:
-    join = _Join.of(free)
-    return np.where(x > join.place, 1 - _pareto_above(x, free), _pareto_body(x, free, join))
-
-
-def _pareto_body(x: Floats, free: Floats, join: _Join) -> Floats:
-    return np.asarray(join.body * ndtr(_normal_place(x, free)) / ndtr(join.deviations))
-
-
-PARETO_TAIL = Family(
-    name="Pareto tail",
-    parameters=("mu", "sigma", "tail"),
-    below=_pareto_below,
-    above=_pareto_above,
-    start=lambda seen: (seen.log_mean, seen.log_deviation, 1.5 / seen.log_deviation),
-    logarithmic=(False, True, True),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Counts:
-    """A negative binomial distribution, by its mean and its size."""
-
-    size: float
-    chance: float
-
-    @classmethod
-    def of(cls, free: Floats) -> _Counts:
-        mean, size = np.exp(free)
-        return cls(size=float(size), chance=float(size / (size + mean)))
-
-    def below(self, x: Floats) -> Floats:
-        return self._looked_up(x, lambda: np.cumsum(self._each(x)), betainc)
-
-    def above(self, x: Floats) -> Floats:
-        return self._looked_up(x, lambda: self._tail(x), betaincc)
-
-    def _tail(self, x: Floats) -> Floats:
-        each = self._each(x)
-        beyond = betaincc(self.size, float(len(each)), self.chance)
-        return np.asarray(beyond + np.append(np.cumsum(each[:0:-1])[::-1], 0.0))
-
-    def _each(self, x: Floats) -> Floats:
-        """The probabilities of 0, 1, 2, … up to the highest place."""
-        k = np.arange(int(x.max()) + 1)
-        logarithm = (
-            gammaln(k + self.size) - gammaln(k + 1) - gammaln(self.size)
-            + self.size * np.log(self.chance) + k * np.log1p(-self.chance)
-        )  # fmt: skip
-        return np.asarray(np.exp(logarithm))
-
-    def _looked_up(
-        self, x: Floats, table: Callable[[], Floats], function: Callable[..., Floats]
-    ) -> Floats:
-        """Sums of few probabilities are faster than the function, a hundred times."""
-        whole = np.floor(x).astype(np.int64)
-        if x.max() < _TABLE:
-            return np.asarray(table()[whole])
-        return function(self.size, whole + 1.0, self.chance)
+def _negative_binomial(x: Floats, free: Floats) -> Shares:
+    """Sums of a table's probabilities are a hundred times faster than the function."""
+    mean, size = np.exp(free)
+    chance = size / (size + mean)
+    whole = np.floor(x)
+    if x.max() >= _TABLE:
+        return betainc(size, whole + 1, chance), betaincc(size, whole + 1, chance)
+    k = np.arange(int(whole.max()) + 1)
+    each = np.exp(
+        gammaln(k + size) - gammaln(k + 1) - gammaln(size)
+        + size * np.log(chance) + k * np.log1p(-chance)
+    )  # fmt: skip
+    beyond = betaincc(size, float(len(each)), chance)
+    above = beyond + np.append(np.cumsum(each[:0:-1])[::-1], 0.0)
+    places = whole.astype(np.int64)
+    return np.cumsum(each)[places], above[places]
 
 
 def _size(seen: Moments) -> float:
@@ -160,12 +88,39 @@ def _size(seen: Moments) -> float:
     return seen.mean**2 / max(seen.variance - seen.mean, 1e-3 * seen.mean)
 
 
+LOGNORMAL = Family(
+    name="lognormal",
+    parameters=("mu", "sigma"),
+    logarithmic=(False, True),
+    inside=_lognormal,
+    start=lambda seen: (seen.log_mean, seen.log_deviation),
+)
+GAMMA = Family(
+    name="gamma",
+    parameters=("shape", "scale"),
+    logarithmic=(True, True),
+    inside=_gamma,
+    start=lambda seen: (seen.mean**2 / seen.variance, seen.variance / seen.mean),
+)
+WEIBULL = Family(
+    name="Weibull",
+    parameters=("shape", "scale"),
+    logarithmic=(True, True),
+    inside=_weibull,
+    start=_weibull_start,
+)
+PARETO_TAIL = Family(
+    name="Pareto tail",
+    parameters=("mu", "sigma", "tail"),
+    logarithmic=(False, True, True),
+    inside=_pareto_tail,
+    start=lambda seen: (seen.log_mean, seen.log_deviation, 1.5 / seen.log_deviation),
+)
 NEGATIVE_BINOMIAL = Family(
     name="negative binomial",
     parameters=("mean", "size"),
-    below=lambda x, free: _Counts.of(free).below(x),
-    above=lambda x, free: _Counts.of(free).above(x),
-    start=lambda seen: (seen.mean, _size(seen)),
     logarithmic=(True, True),
+    inside=_negative_binomial,
+    start=lambda seen: (seen.mean, _size(seen)),
 )
 FAMILIES = (LOGNORMAL, GAMMA, WEIBULL, PARETO_TAIL, NEGATIVE_BINOMIAL)

@@ -13,51 +13,56 @@ import numpy as np
 
 from nextok.lab.length_sample import Floats
 
-Function: TypeAlias = Callable[[Floats, Floats], Floats]
+Shares: TypeAlias = tuple[Floats, Floats]
+"""P(X ≤ x), and P(X > x) exact where it is small."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """What a first guess of parameters is made from; of lengths above 0 where it is a logarithm."""
+    """What a first guess of parameters is made from."""
 
     mean: float
     variance: float
     log_mean: float
     log_deviation: float
+    """Of logarithms, those of lengths above 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A family of distributions of lengths from 0 on."""
+    """A family of distributions of lengths from 0 on.
+
+    Parameters are kept as `free` numbers, any of which is valid: most are logarithms of what a
+    person reads.
+    """
 
     name: str
     parameters: Sequence[str]
-    below: Function
-    """P(X ≤ x) for places x ≥ 0 and free parameters."""
-    above: Function
-    """P(X > x), exact where it is small."""
-    start: Callable[[Moments], Sequence[float]]
-    """Parameters, as a person reads them, to begin a search from."""
     logarithmic: Sequence[bool]
     """Which of the free parameters are logarithms."""
+    inside: Callable[[Floats, Floats], Shares]
+    """At places from 0 on, for free parameters."""
+    start: Callable[[Moments], Sequence[float]]
+    """Parameters, as a person reads them, to begin a search from."""
 
-    def shares(self, x: Floats, free: Floats) -> tuple[Floats, Floats]:
-        """P(X ≤ x) and P(X > x) at any places."""
-        inside = np.maximum(x, 0.0)
+    def shares(self, x: Floats, free: Floats) -> Shares:
+        """At any places, in ascending order where there are several."""
         with np.errstate(all="ignore"):  # far from any likelihood, powers overflow: to no harm
-            below, above = self.below(inside, free), self.above(inside, free)
-        return np.where(x < 0, 0.0, below), np.where(x < 0, 1.0, above)
+            below, above = self.inside(np.maximum(x, 0.0), free)
+        negative = x < 0
+        below[negative], above[negative] = 0.0, 1.0
+        return below, above
 
     def free(self, read: Sequence[float]) -> Floats:
         """Free parameters from those that a person reads."""
-        return np.array(
-            [
-                np.log(max(value, 1e-12)) if log else value
-                for value, log in zip(read, self.logarithmic, strict=True)
-            ]
-        )
+        values = np.array(read, dtype=np.float64)
+        logarithms = np.log(np.maximum(values, 1e-12))
+        return np.where(self.logarithmic, logarithms, values)
 
     def read(self, free: Floats) -> dict[str, float]:
         """The inverse of `free`, by name."""
-        values = np.where(self.logarithmic, np.exp(free), free)
-        return dict(zip(self.parameters, map(float, values), strict=True))
+        values = [
+            float(np.exp(value)) if log else float(value)
+            for value, log in zip(free, self.logarithmic, strict=True)
+        ]
+        return dict(zip(self.parameters, values, strict=True))

@@ -131,7 +131,7 @@ def log_likelihood(family: Family, free: Floats, sample: Sample) -> float:
 
 
 def _logarithm(probability: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(np.nan_to_num(probability), _LEAST)))
+    return np.asarray(np.log(np.fmax(probability, _LEAST)))
 
 
 def _seen(family: Family, free: Floats, missing_over: int | None) -> float:
