@@ -20,7 +20,7 @@ from nextok.generation.errors import EngineError
 from nextok.generation.loop import shared_prefix
 
 USUAL_PARALLEL = 8
-_LEAST_SHARED = 8
+_LEAST_SHARED = 10
 """Tokens. A shorter beginning is read as soon as copied."""
 _LONG_SHARED = 256
 """Tokens. A longer one is not held many times over, unless it has to be."""
@@ -40,10 +40,13 @@ class Plan(NamedTuple):
     context_size: int
     """Of all sequences together."""
 
+    root: bool
+    """Whether one more sequence keeps what is shared."""
+
     @property
     def sequences(self) -> int:
-        """One more where it holds what is shared."""
-        return self.parallel + bool(self.shared)
+        """In the engine."""
+        return self.parallel + self.root
 
     def options(self, loaded: Loaded) -> ContextOptions:
         """What to ask the engine for."""
@@ -72,12 +75,14 @@ def _plan(
     limit = loaded.context_limit
     needs = sorted((one.most_tokens(limit) for one in prepared), reverse=True)
     is_long = len(shared) >= _LONG_SHARED and not loaded.exact
+    can_be_cut = loaded.weights.memory_can_be_cut
     plan = Plan(
         parallel=parallel,
-        shared=shared if parallel > 1 or len(prepared) > 1 else (),
-        unified=is_long or not loaded.weights.memory_can_be_cut,
+        shared=shared,
+        unified=is_long or not can_be_cut,
         largest=needs[0],
         context_size=0,
+        root=bool(shared) and not can_be_cut,
     )
     if plan.unified:
         own = sum(need - len(plan.shared) for need in needs[:parallel])
@@ -90,7 +95,7 @@ def _plan(
 def _shared(prepared: Sequence[Prepared]) -> Sequence[int]:
     """The beginning that all prompts have in common, if it is worth it; each has more than that."""
     first = prepared[0].prompt.ids
-    length = len(first) - 1
+    length = len(first) - 1 if len(prepared) > 1 else 0
     for one in prepared[1:]:
         ids = one.prompt.ids
         length = min(length, len(ids) - 1, shared_prefix(first, ids))

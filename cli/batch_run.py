@@ -91,6 +91,7 @@ class BatchRun:
             capacity=plan.context_size,
             rows=context.batch_size,
             shared=plan.shared,
+            root=plan.root,
         )
 
     def _requests(self) -> Iterator[Request]:

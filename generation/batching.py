@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.account import Account
+from nextok.generation.batch_slots import Slots
 from nextok.generation.errors import EngineError
 from nextok.generation.events import Finish, Prefill, Step, Token
 from nextok.generation.finish import FinishReason
-from nextok.generation.loop import shared_prefix
-from nextok.generation.model import Cache, Chunk, Logits, Model
+from nextok.generation.model import Chunk, Logits, Model
 from nextok.generation.request import Request, Running
 
 
@@ -33,13 +33,15 @@ class Batch:
     clock: Callable[[], float]
     abort: Abort
     parallel: int
-    """The most sequences that are under way; the model must have one more if `shared` is used."""
+    """Sequences, all made at once; the model must have one more if there is to be a `root`."""
     capacity: int
     """The most tokens that all sequences may hold together, shared ones counted once."""
     rows: int
     """The most tokens a pass may carry: at least `parallel`, at most the model's batch size."""
     shared: Sequence[int] = ()
     """The beginning of many prompts, shorter than any of them: read once."""
+    root: bool = False
+    """Whether one more sequence keeps it: where a memory cannot be cut back to it."""
 
 
 class Told(NamedTuple):
@@ -64,35 +66,33 @@ def batched(batch: Batch, requests: Iterator[Request]) -> Generator[Told, None, 
 
 
 class _Scheduler:
-    """Which request has which sequence, and what goes into the next pass."""
+    """Which request is next, and what goes into the next pass."""
 
     def __init__(self, batch: Batch, requests: Iterator[Request]) -> None:
         self._batch = batch
         self._waiting = enumerate(requests)
         self._next = next(self._waiting, None)
-        self._slots: list[Running | None] = [None] * batch.parallel
-        self._root: Cache | None = None
-        """Holds the shared beginning."""
-        self._taken = 0
-        """Tokens that are set aside for those under way."""
+        self._slots = Slots(
+            batch.model, parallel=batch.parallel, shared=batch.shared, root=batch.root
+        )
 
     def close(self) -> None:
         """Give all sequences back."""
-        for one in self._running():
-            one.cache.close()
-        if self._root is not None:
-            self._root.close()
+        self._slots.close()
 
     def run(self) -> Generator[Told, None, None]:
+        if self._next is None:
+            return
         try:
-            self._read_shared()
+            self._slots.open(self._batch.rows)
             while True:
                 # 1. Admit: every free sequence is given to the next request.
                 yield from self._admit()
-                if not any(self._slots):
+                running = self._slots.running()
+                if not running:
                     return
                 # 2. Pass: all that speak, and what is left of the prompts.
-                chunks, readers = self._chunks()
+                chunks, readers = self._chunks(running)
                 rows = iter(self._batch.model.extend(chunks))
                 # 3. Sample: each its own row.
                 now = self._batch.clock()
@@ -106,60 +106,41 @@ class _Scheduler:
             yield from self._end_all(FinishReason.ERROR, error)
             raise
 
-    # -- who is under way
-
-    def _running(self) -> list[Running]:
-        return [one for one in self._slots if one is not None]
-
-    def _read_shared(self) -> None:
-        """One sequence reads what all begin with; the others are forked from it."""
-        batch = self._batch
-        if not batch.shared or self._next is None:
-            return
-        self._root = batch.model.new_cache()
-        self._taken = len(batch.shared)
-        for start in range(0, len(batch.shared), batch.rows):
-            batch.model.prefill(batch.shared[start : start + batch.rows], self._root)
+    # -- who is next
 
     def _admit(self) -> Iterator[Told]:
-        for slot, one in enumerate(self._slots):
-            while one is None and self._next is not None:
-                place, request = self._next
-                if request.max_tokens != 0 and not self._has_room(request):
-                    return
-                self._next = next(self._waiting, None)
-                now = self._batch.clock()
-                account = Account(
-                    len(request.prompt), self._batch.piece, stops=request.stops, origin=now
-                )
-                if request.max_tokens == 0:
-                    yield Told(place, account.finish(FinishReason.LENGTH, None, now))
-                    continue
-                one = self._slots[slot] = Running(place, request, self._cache(request), account)
-                one.begin(now)
-                self._taken += request.most - one.cached
-                yield Told(place, account.event(one.reading, self._batch.clock()))
+        for slot in self._slots.free():
+            yield from self._skip()
+            if self._next is None or not self._slots.has_room(self._next[1], self._batch.capacity):
+                return
+            place, request = self._next
+            self._next = next(self._waiting, None)
+            account = self._account(request)
+            one = self._slots.put(slot, place, request, account)
+            now = self._batch.clock()
+            one.begin(now)
+            yield Told(place, account.event(one.reading, now))
 
-    def _has_room(self, request: Request) -> bool:
-        """Whether its tokens fit beside the others'. Alone everyone is let in."""
-        cached = len(self._batch.shared) if self._shares(request) else 0
-        fits = self._taken + request.most - cached <= self._batch.capacity
-        return fits or not any(self._slots)
+    def _skip(self) -> Iterator[Told]:
+        """Those that are to say nothing need no sequence."""
+        while self._next is not None and self._next[1].max_tokens == 0:
+            place, request = self._next
+            self._next = next(self._waiting, None)
+            account = self._account(request)
+            yield Told(place, account.finish(FinishReason.LENGTH, None, self._batch.clock()))
 
-    def _shares(self, request: Request) -> bool:
-        shared = self._batch.shared
-        return self._root is not None and shared_prefix(shared, request.prompt) == len(shared)
-
-    def _cache(self, request: Request) -> Cache:
-        if self._root is not None and self._shares(request):
-            return self._root.fork()
-        return self._batch.model.new_cache()
+    def _account(self, request: Request) -> Account:
+        return Account(
+            len(request.prompt),
+            self._batch.piece,
+            stops=request.stops,
+            origin=self._batch.clock(),
+        )
 
     # -- a pass
 
-    def _chunks(self) -> tuple[list[Chunk], list[Running]]:
-        """In the order of the sequences: engines compute neighbours together."""
-        running = self._running()
+    def _chunks(self, running: Sequence[Running]) -> tuple[list[Chunk], list[Running]]:
+        """For whom there is room, in the order of the sequences."""
         room = self._batch.rows - sum(one.token is not None for one in running)
         rooms: dict[int, int] = {}
         for one in sorted(running, key=lambda one: one.place):  # who came first reads first
@@ -209,17 +190,15 @@ class _Scheduler:
 
     def _expire(self) -> Iterator[Told]:
         now = self._batch.clock()
-        for one in self._running():
+        for one in self._slots.running():
             if one.is_late(now):
                 yield self._end(one, FinishReason.TIMEOUT)
 
     def _end_all(self, reason: FinishReason, error: Exception | None) -> Iterator[Told]:
-        for one in self._running():
+        for one in self._slots.running():
             yield self._end(one, reason, error)
 
     def _end(self, one: Running, reason: FinishReason, error: Exception | None = None) -> Told:
         """Its sequence is free from here on."""
-        self._slots[self._slots.index(one)] = None
-        self._taken -= one.request.most - one.cached
-        one.cache.close()
+        self._slots.release(one)
         return Told(one.place, one.account.finish(reason, error, self._batch.clock()))

@@ -223,6 +223,18 @@ def test_the_greedy_text_is_that_of_one_at_a_time(
         assert together[number] == (alone["text"], alone["exact"]) == (alone["text"], True)
 
 
+def test_a_memory_that_cannot_be_cut(ask: Ask, write: Write, recurrent_gguf: Path) -> None:
+    begin_alike = "The same words stand before "
+    tails = {"each": 9, "of the": 3, "prompts": 6}
+    options = ("-m", recurrent_gguf, "--raw", "--temp", "0", "-ub", "32")
+    prompts = write(*({"prompt": begin_alike + tail, "max_tokens": n} for tail, n in tails.items()))
+    together = by_line(ask("batch", prompts, "-np", "2", *options), "text", "cached_tokens")
+    assert min(cached for _, cached in together.values()) > 20
+    for number, (tail, most) in enumerate(tails.items(), 1):
+        alone = ask(*options, "--no-stdin", "-n", str(most), "--json", begin_alike + tail)
+        assert together[number][0] == alone.object["text"]
+
+
 def test_logits_that_are_no_numbers_are_one_lines_error(
     ask: Ask, write: Write, nan_gguf: Path
 ) -> None:

@@ -54,6 +54,7 @@ class Watched(ToyModel):
         super().__init__(options, abort)
         self.passes: list[list[int]] = []
         self.open = 0
+        self.cuttable = True
         self.before_pass: Callable[[int], None] = lambda number: None
 
     def new_cache(self) -> ToyCache:
@@ -76,6 +77,11 @@ class _Closing(ToyCache):
         twin.tokens.extend(self.tokens)
         return twin
 
+    def trim(self, length: int) -> int:
+        if not self._model.cuttable and length < len(self.tokens):
+            length = 0
+        return super().trim(length)
+
     def close(self) -> None:
         self._model.open -= 1
         super().close()
@@ -91,6 +97,7 @@ class Setup:
         capacity: int = 10_000,
         rows: int = 64,
         shared: Sequence[int] = (),
+        root: bool = False,
     ) -> None:
         self.abort = Abort()
         self.toy = Toy()
@@ -105,6 +112,7 @@ class Setup:
             capacity=capacity,
             rows=rows,
             shared=shared,
+            root=root,
         )
 
     def greedy(self, prompt: str, **options: object) -> Request:
@@ -210,6 +218,23 @@ def test_a_shared_beginning_is_read_once() -> None:
     assert read == len(shared) + 6
     cached = [event.cached_tokens for _, event in told if isinstance(event, Finish)]
     assert cached == [len(shared)] * 3
+
+
+def test_a_memory_that_cannot_be_cut_has_the_shared_beginning_from_the_root() -> None:
+    shared = "One and the same beginning. "
+    setup = Setup(parallel=2, shared=list(shared.encode()), root=True)
+    setup.model.cuttable = False
+    finishes = setup.finishes(*(setup.saying(b"x", prompt=shared + tail) for tail in "abcde"))
+    assert sum(map(sum, setup.model.passes)) - 5 == len(shared) + 5
+    assert {one.cached_tokens for one in finishes.values()} == {len(shared)}
+    assert setup.model.open == 0
+
+
+def test_who_comes_next_keeps_what_both_begin_with() -> None:
+    """Beyond what all share, of which there may be nothing."""
+    setup = Setup(parallel=1, shared=list(b"The "))
+    finishes = setup.finishes(*(setup.saying(b"x", prompt=p) for p in ("The sea", "Then", "The s")))
+    assert [finishes[place].cached_tokens for place in range(3)] == [4, 3, 3]
 
 
 def test_who_does_not_begin_like_the_others_reads_all_of_it() -> None:
