@@ -95,31 +95,42 @@ def _findings(
         for variant in comparison.variants
         if variant.label in runs.followed
     ]
+    seconds = {label: round(one, 3) for label, one in runs.seconds.items()}
     return Findings(
         experiment="divergence",
         title=f"Error accumulation: {comparison.title}",
         model=subject.name,
         data={
             COMPLETE: complete,
-            "reference": {
-                "label": comparison.reference.label,
-                "bits_per_weight": comparison.reference.bits,
-                "file_type": comparison.file_type,
-            },
-            "prompts": len(options.prompts),
-            "max_tokens": options.max_tokens,
-            "short_tokens": options.short_tokens,
-            "seed": subject.sampling.seed,
-            "threads": subject.options.threads,
-            "kept_tokens": options.kept_tokens,
+            **_settings(subject, options, comparison),
             "mean_mass_beyond_kept": _beyond(runs),
             "caveat": f"(1 − ε)^N supposes {CAVEAT}",
             "variants": [one.data() for one in compared],
-            TIMES: {"seconds": {label: round(one, 3) for label, one in runs.seconds.items()}},
+            TIMES: {"seconds": seconds},
         },
         sentences=divergence_sentences(compared, comparison.reference.label),
         charts=divergence_charts(compared, comparison, subject.settings),
     )
+
+
+def _settings(
+    subject: Subject, options: DivergenceOptions, comparison: Comparison
+) -> dict[str, object]:
+    """What makes the figures what they are."""
+    reference = comparison.reference
+    return {
+        "reference": {
+            "label": reference.label,
+            "bits_per_weight": reference.bits,
+            "file_type": comparison.file_type,
+        },
+        "prompts": len(options.prompts),
+        "max_tokens": options.max_tokens,
+        "short_tokens": options.short_tokens,
+        "kept_tokens": options.kept_tokens,
+        "seed": subject.sampling.seed,
+        "threads": subject.options.threads,
+    }
 
 
 def _beyond(runs: Runs) -> float:
