@@ -52,7 +52,7 @@ class LabFolder:
         for chart in findings.charts:
             for form in _FORMS:
                 picture = chart_picture(chart, form)
-                file = f"{name}-{chart.name}.{form}"
+                file = f"{name}-{chart.name.removeprefix(f'{name}-')}.{form}"
                 check_replaceable(str(self._path / file))
                 self._put(file, picture)
                 files.setdefault(chart.name, []).append((form.upper(), file))

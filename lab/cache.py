@@ -72,11 +72,12 @@ class Timed:
 
     @property
     def doubling(self) -> float | None:
-        """How many times as long all tokens took as the first half, the prompt left out."""
-        half, totals = len(self.seconds) // 2, self.totals
-        if half < 2:
+        """How many times as long all tokens take as the first half, by the line: the prompt, and
+        what else the machine did meanwhile, left out."""
+        line, half = self.line, len(self.seconds) // 2
+        if line is None or line.area(half) <= 0:
             return None
-        return (totals[2 * half - 1] - totals[0]) / max(totals[half - 1] - totals[0], 1e-12)
+        return line.area(2 * half) / line.area(half)
 
 
 def work(prompt_tokens: int, options: CacheOptions) -> Work:

@@ -15,12 +15,10 @@ WIDTH, LEFT, RIGHT, PANEL = 10.0, 1.05, 0.35, 4.4
 """Of the sheet, of what is beside the panel, and the panel's height."""
 _TITLE, _ROW, _BELOW, _NOTE, _FOOT = 0.8, 0.3, 0.8, 0.24, 0.12
 _EDGE = 0.4
-_LETTER, _TURNED_LETTER = 0.082, 0.085
-"""About as wide is a letter of the legend, and as high one that is written upwards."""
+_LETTER, _NAME_LETTER = 0.082, 0.085
+"""About as wide is a letter of the legend, and one of a name below the x axis."""
 _MOST_TITLE, _MOST_NOTE, _MOST_LABEL = 78, 128, 60
 """Characters."""
-_MOST_ACROSS = 110
-"""Characters of all names below the x axis: more of them are written upwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +57,9 @@ class Layout:
         each = [palette[number] for number in numbers]
         legend = list(_legend(chart, each))
         top = legend[-1].y + 0.35 if legend else _TITLE
-        turned = sum(len(name) + 2 for name in chart.x_names) > _MOST_ACROSS
-        below = top + PANEL + _BELOW
-        if turned:
-            below += _TURNED_LETTER * max(map(len, chart.x_names))
+        longest = _NAME_LETTER * max(map(len, chart.x_names), default=0)
+        turned = (longest + _NAME_LETTER) * len(chart.x_names) > WIDTH - LEFT - RIGHT
+        below = top + PANEL + _BELOW + (longest if turned else 0)
         lines = [line for note in chart.notes for line in wrap(note, _MOST_NOTE)]
         return cls(
             title=shortened(chart.title, _MOST_TITLE),

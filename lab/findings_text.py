@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 
 from nextok.lab.findings import Findings
@@ -19,8 +20,19 @@ def as_object(findings: Findings) -> dict[str, object]:
         "command": findings.command,
         "model": findings.model,
         "sentences": list(findings.sentences),
-        "data": findings.data,
+        "data": _plain(findings.data),
     }
+
+
+def _plain(value: object) -> object:
+    """What JSON has words for: a number that is none, or has no end, is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
 
 
 def as_text(value: object) -> str:

@@ -25,6 +25,10 @@ class Line:
         """Its height there."""
         return self.intercept + self.slope * x
 
+    def area(self, x: float) -> float:
+        """Below it, from 0 to there."""
+        return (self.intercept + self.slope * x / 2) * x
+
     def reaches(self, total: float, *, start: float = 0.0) -> float:
         """The x up to which the area under the line from 0, and `start`, are that total.
 

@@ -54,9 +54,9 @@ def _row(one: Position) -> Mapping[str, object]:
 
 
 def _rounded(value: object) -> object:
-    """Floats with as many digits as count, at any depth; what JSON has no word for is null."""
+    """Floats with as many digits as count, at any depth."""
     if isinstance(value, float):
-        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+        return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, Mapping):
         return {key: _rounded(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -17,6 +17,8 @@ from nextok.lab.picture import MARK
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 """Where an SVG names its parts: several of them in one page must not share names."""
 
+_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Illustrated:
@@ -78,7 +80,7 @@ def _links(part: Illustrated, name: str) -> str:
 
 def _inline(svg: str, name: str) -> str:
     """The picture as a part of a page: no prologue, names of its own, as wide as there is room."""
-    body = svg[svg.index("<svg") :].strip()
+    body = _METADATA.sub("", svg[svg.index("<svg") :].strip())
     body = _IDS.sub(lambda match: f"{match[1]}{name}-", body)
     return re.sub(r' (width|height)="[^"]*pt"', "", body, count=2)
 
