@@ -41,8 +41,10 @@ def _nuclei(positions: Sequence[Position], sampling: Sampling) -> str:
     sizes = [one.nucleus_size for one in positions]
     least, most = min(positions, key=_openness), max(positions, key=_openness)
     share = sampling.top_p if sampling.top_p < 1 else 0.95
+    size = round(median(sizes))
+    make = "makes" if size == 1 else "make"
     return (
-        f"Of {positions[0].steps[0].candidates:,} tokens, {median(sizes):,.0f} (median) make up "
+        f"Of {positions[0].steps[0].candidates:,} tokens, {size:,} (median) {make} up "
         f"{share:.0%} of what the model expects next: {_size(least)} where it is surest "
         f"(token {least.index}, {least.text!r}) and {_size(most)} where it is least sure "
         f"(token {most.index}, {most.text!r})."
@@ -65,9 +67,10 @@ def _steps(positions: Sequence[Position]) -> str:
         masses = [one.steps[place].removed_mass for one in positions if place < len(one.steps)]
         if any(masses):
             cuts.append(f"{step.name} {fmean(masses):.1%}")
+    sizes = [one.candidates for one in last]
     taken = f" ({', '.join(cuts)} of the probability on average)" if cuts else ""
     return (
-        f"The sampling steps leave {median([one.candidates for one in last]):,.0f} candidates "
+        f"The sampling steps leave {_counted(round(median(sizes)), 'candidate')} "
         f"(median){taken}, and bring the entropy from "
         f"{fmean(one.entropy_bits for one in first):.2f} to "
         f"{fmean(one.entropy_bits for one in last):.2f} bits a token."

@@ -58,7 +58,7 @@ def _section(part: Illustrated) -> str:
         f'<div class="said">{sentences}</div>\n'
         f'<pre class="command">{escape(found.command)}</pre>\n'
         f"{_figures(part)}"
-        f"<details><summary>Data{_links(part, '')}</summary>"
+        f"<details><summary>Data</summary><p>{_links(part, '')}</p>"
         f"<pre>{escape(as_text(as_object(found)))}</pre></details>\n</section>\n"
     )
 
@@ -67,22 +67,25 @@ def _figures(part: Illustrated) -> str:
     drawn = ""
     for chart in part.findings.charts:
         if chart.name in part.svgs:
-            svg = _inline(part.svgs[chart.name], f"{part.findings.experiment}-{chart.name}")
-            caption = f"<figcaption>{escape(chart.title)}{_links(part, chart.name)}</figcaption>"
-            drawn += f"<figure>{svg}{caption}</figure>\n"
+            name = f"{part.findings.experiment}-{chart.name}"
+            svg = _inline(part.svgs[chart.name], name, chart.title)
+            links = _links(part, chart.name)
+            drawn += f"<figure>{svg}<figcaption>{links}</figcaption></figure>\n"
     return drawn
 
 
 def _links(part: Illustrated, name: str) -> str:
     links = part.files.get(name, ())
-    return "".join(f' · <a href="{escape(where)}">{escape(word)}</a>' for word, where in links)
+    return " · ".join(f'<a href="{escape(where)}">{escape(word)}</a>' for word, where in links)
 
 
-def _inline(svg: str, name: str) -> str:
+def _inline(svg: str, name: str, title: str) -> str:
     """The picture as a part of a page: no prologue, names of its own, as wide as there is room."""
+    said = f'<svg role="img" aria-label="{escape(title)}"'
     body = _METADATA.sub("", svg[svg.index("<svg") :].strip())
     body = _IDS.sub(lambda match: f"{match[1]}{name}-", body)
-    return re.sub(r' (width|height)="[^"]*pt"', "", body, count=2)
+    body = re.sub(r' (width|height)="[^"]*pt"', "", body, count=2)
+    return body.replace("<svg", said, 1)
 
 
 _STYLE = """
@@ -108,6 +111,7 @@ figure{margin:1.4rem 0;border:1px solid var(--line);border-radius:10px;overflow:
 figure svg{display:block;width:100%;height:auto}
 figcaption{border-top:1px solid var(--line);color:var(--faint);font-size:.85rem;padding:.5rem 1rem}
 details pre{max-height:28rem;overflow:auto}
+details p{margin:.6rem 0}
 summary{cursor:pointer;color:var(--faint)}
 main{padding-bottom:4rem}
 @media (prefers-color-scheme:dark){
@@ -115,5 +119,5 @@ main{padding-bottom:4rem}
  figure svg{filter:invert(.93) hue-rotate(180deg)}
  .cut{color:#ff8a80}
 }
-@media print{details{display:none}figure,section{break-inside:avoid}}
+@media print{details{display:none}figure{break-inside:avoid}}
 """
