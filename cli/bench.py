@@ -102,8 +102,9 @@ class _Benchmark:
             self._shelf.load(reference)
         plan = self._plan = self._shelf.plan(self._asked)
         benches = self._shelf.open(plan)
-        names = " and ".join(one.loaded.weights.name for one in self._shelf.models)
-        self._invocation.console.note(f"measuring {names}; Ctrl-C shows what is measured by then")
+        names = [one.loaded.weights.name for one in self._shelf.models]
+        what = names[0] if len(names) == 1 else "two models"
+        self._invocation.console.note(f"measuring {what}; Ctrl-C shows what is done by then")
         self._cpus.look()
         display = BenchProgress(plan, self._status, time.monotonic)
         with display.ticking():

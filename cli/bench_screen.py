@@ -91,7 +91,7 @@ def _latencies(reported: Reported) -> Table:
 
 
 def _loops(reported: Reported) -> Table:
-    table = _table("tokens/s of", ["", "the loop", "sample and decode", "the loop takes"])
+    table = _table("tokens/s of", ["", "the loop", "bare loop", "the loop takes"])
     for index, one in enumerate(reported.figures.answers):
         bare = "-" if one.bare is None else rate(one.bare.median)
         lost = one.ratio is not None and one.ratio.high < _LOSS
@@ -141,6 +141,7 @@ def _doubts(figures: Figures) -> Iterable[str]:
     findings = {one.finding for one in ratios if one is not None}
     if findings:
         yield "ratios: the median of the rounds' own ratios, and where the true one lies (90 %)"
+        yield "bare loop: the same sampler and model in turn, without text and events"
     if Finding.NOISE in findings:
         yield "noise: the difference is no larger than the noise"
     if Finding.UNKNOWN in findings:
