@@ -178,7 +178,7 @@ def test_a_reader_that_has_left_is_left_alone() -> None:
     """Nothing is measured for nobody."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [SCRIPT, "bench", "-m", "toy", *SMALL, "--runs", "1000"]
+    command = [str(SCRIPT), "bench", "-m", "toy", *SMALL, "--runs", "1000"]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60)
     os.close(writer)
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
