@@ -26,9 +26,11 @@ class IntactFiles:
 
     def has(self, path: Path, file: HubFile) -> bool:
         """Whether the path holds exactly this file."""
-        if self.seen.has(path, _RIGHT) and not self.seen.has(path, _WRONG):
-            return True
-        return is_whole(path, file, lambda done: self.reading(file, done))
+        return self.is_known(path) or is_whole(path, file, lambda done: self.reading(file, done))
+
+    def is_known(self, path: Path) -> bool:
+        """Whether it was found right, and not to be wrong since."""
+        return self.seen.has(path, _RIGHT) and not self.seen.has(path, _WRONG)
 
     def add(self, path: Path) -> None:
         """The whole model at this path was read, and is right."""

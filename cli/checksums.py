@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nextok.backends.kept_sums import kept
+from nextok.backends.split_files import part_paths
 from nextok.generation.abort import Abort
+from nextok.generation.errors import ModelError
 
 _NAMED = re.compile(r"(?:sha256-)?([0-9a-f]{64})")
 _CHUNK = 1 << 20
@@ -32,3 +34,29 @@ def computed(path: Path, abort: Abort, read: Callable[[int], None]) -> str:
             sha256.update(chunk)
             read(len(chunk))
     return sha256.hexdigest()
+
+
+def check_sums(
+    path: Path, abort: Abort, read: Callable[[float], None], remedy: Callable[[], str]
+) -> bool:
+    """Whether the checksums of all parts of a model are known: they are right.
+
+    read: told the share that was read. remedy: how to get the right bytes. Raises ModelError with
+    it for bytes that have changed, OSError and Aborted.
+    """
+    parts = part_paths(path)
+    expected = [promised(part) for part in parts]
+    total = sum(part.stat().st_size for part in parts) or 1
+    done = 0
+
+    def count(new: int) -> None:
+        nonlocal done
+        done += new
+        read(done / total)
+
+    for part, sha256 in zip(parts, expected, strict=True):
+        if sha256 is not None and computed(part, abort, count) != sha256:
+            raise ModelError(
+                f"the bytes of {part.name} have changed since they were fetched: {remedy()}"
+            )
+    return None not in expected

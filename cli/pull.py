@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
+from nextok.backends.folders import state_folder
 from nextok.backends.hub import Hub
 from nextok.backends.hub_cache import HubCache
 from nextok.backends.hub_reference import HubReference, parse_reference
+from nextok.backends.intact_files import IntactFiles
 from nextok.backends.local_models import did_you_mean, local_models, match, nearest
+from nextok.backends.model_check import check_model_file
+from nextok.backends.seen_files import SeenFiles
+from nextok.cli.checksums import check_sums
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.fetching import Fetching
 from nextok.cli.invocation import Invocation
@@ -18,7 +24,7 @@ from nextok.cli.status import Status
 from nextok.cli.units import size
 from nextok.cli.watching import watching
 from nextok.generation.abort import Abort
-from nextok.generation.errors import UsageError
+from nextok.generation.errors import ModelError, UsageError
 
 
 def pull(invocation: Invocation) -> int:
@@ -31,6 +37,8 @@ def pull(invocation: Invocation) -> int:
     )
     here = HubCache().find(reference) if Hub(offline=resolved.hub.offline).offline else None
     if here is not None:
+        with watching(abort, status):
+            check_here(here, reference, abort, status)
         path, said = here, "here already"
     else:
         with watching(abort, status):
@@ -41,6 +49,26 @@ def pull(invocation: Invocation) -> int:
     if resolved.hub.print_path:
         print(path)
     return ANSWERED
+
+
+def check_here(path: Path, reference: HubReference, abort: Abort, status: Status) -> None:
+    """Read what is here, unless it was before. Raises ModelError if it is not what was fetched."""
+    intact = IntactFiles(seen=SeenFiles(state_folder()))
+    if intact.is_known(path):
+        return
+    remedy = f"nextok pull {reference}, when it is not offline, fetches them again"
+    try:
+        check_model_file(path)
+        if check_sums(
+            path,
+            abort,
+            read=lambda share: status.show(f"checking {reference}: {share:.0%}"),
+            remedy=lambda: remedy,
+        ):
+            intact.add(path)
+    except ModelError:
+        intact.refuse(path)
+        raise
 
 
 def wanted(words: tuple[str, ...], resolved: Resolved) -> HubReference:

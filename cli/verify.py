@@ -14,8 +14,8 @@ from nextok.backends.local_models import local_models
 from nextok.backends.locate import locate
 from nextok.backends.model_check import check_model_file
 from nextok.backends.seen_files import SeenFiles
-from nextok.backends.split_files import first_part, part_paths
-from nextok.cli.checksums import computed, promised
+from nextok.backends.split_files import first_part
+from nextok.cli.checksums import check_sums
 from nextok.cli.choices import print_choices
 from nextok.cli.columns import Column, print_columns
 from nextok.cli.exit_codes import ANSWERED, FAILED
@@ -91,7 +91,12 @@ def _verdict(
     intact = IntactFiles(seen=SeenFiles(state_folder()))
     try:
         check_model_file(path)
-        checked = _sums(name, path, abort, status)
+        checked = check_sums(
+            path,
+            abort,
+            read=lambda share: status.show(f"{name}: {share:.0%} read"),
+            remedy=lambda: _remedy(path),
+        )
         if checked:
             intact.add(path)
         if invocation.resolved.hub.load:
@@ -108,26 +113,6 @@ def _verdict(
     why = "its sha256 is the promised one" if checked else "nothing says what its sha256 should be"
     loads = "; it runs" if invocation.resolved.hub.load else ""
     return Verdict(name=name, finding=finding, why=why + loads)
-
-
-def _sums(name: str, path: Path, abort: Abort, status: Status) -> bool:
-    """Whether the checksums of all parts are known, and right. Raises ModelError, OSError."""
-    parts = part_paths(path)
-    expected = [promised(part) for part in parts]
-    total = sum(part.stat().st_size for part in parts) or 1
-    done = 0
-
-    def read(count: int) -> None:
-        nonlocal done
-        done += count
-        status.show(f"{name}: {done / total:.0%} read")
-
-    for part, sha256 in zip(parts, expected, strict=True):
-        if sha256 is not None and computed(part, abort, read) != sha256:
-            raise ModelError(
-                f"the bytes of {part.name} have changed since they were fetched: {_remedy(path)}"
-            )
-    return None not in expected
 
 
 def _remedy(path: Path) -> str:

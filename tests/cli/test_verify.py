@@ -96,6 +96,34 @@ def test_a_cut_file_is_fetched_again_too(ask: Ask, hub: Any, pulled: Path) -> No
     repaired(ask, hub, pulled, said=False)
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_offline_a_wrong_file_is_said_to_be_wrong(
+    ask: Ask, hub: Any, pulled: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be repaired, but nobody is told that it is there. A right one is read once."""
+    if not links:
+        monkeypatch.setenv("HF_HUB_DISABLE_SYMLINKS", "1")
+        hub.clear()
+        assert ask("rm", "-y", REF).code == ask("pull", "-q", REF).code == 0
+    right = ask("pull", "--offline", "--print-path", REF)
+    assert (right.code, Path(right.out.decode().strip()).name) == (0, pulled.name)
+    spoil(pulled)
+    hub.clear()
+    for _ in range(2):
+        failed = ask("pull", "--offline", "--print-path", REF)
+        failed.check_failed(1, pulled.name, "have changed", f"nextok pull {REF}", "offline")
+        assert failed.out == b""
+    assert hub.log == []
+    assert ask("verify", REF).code == 1
+    repaired(ask, hub, pulled)
+    assert ask("pull", "--offline", REF).code == 0
+
+
+def test_offline_a_cut_file_is_said_to_be_wrong(ask: Ask, pulled: Path) -> None:
+    os.truncate(pulled, 5000)
+    ask("pull", "--offline", REF).check_failed(1, pulled.name)
+
+
 def test_the_wrong_file_stays_until_the_right_one_is_whole(
     ask: Ask, hub: Any, pulled: Path
 ) -> None:
