@@ -68,6 +68,11 @@ class Bench:
             self._opened[reference] = self._open(reference)
         return self._opened[reference]
 
+    @property
+    def chosen(self) -> str | None:
+        """The name of the model that was opened because no other was asked for."""
+        return self._opened[None].name if None in self._opened else None
+
     def announce(self, subject: Subject, work: Work) -> None:
         """Say how long that will take, as a short run of the model tells. Raises like a run."""
         self.announce_seconds(measure(subject).seconds(work))

@@ -108,7 +108,8 @@ class LabRun:
 
     def _model(self, found: Findings) -> str:
         """What -m is to be to study the same: what it was, or the name of what was chosen."""
-        return (self._resolved.engine.model or found.model) if found.model else ""
+        asked = self._resolved.engine.model
+        return (asked or self._bench.chosen or "") if found.model else ""
 
     def _deliver(self, found: Findings) -> None:
         """Show it, and write it."""

@@ -21,7 +21,7 @@ _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
 def found_lines(findings: Findings, room: Room | None) -> list[str]:
     """A page with charts; without room for one the title and the sentences, a line each."""
     if room is None:
-        return [one_line(text) for text in (findings.title, *findings.sentences)]
+        return [one_line(text) for text in (_headline(findings), *findings.sentences)]
     return list(_page(findings, room))
 
 
@@ -38,9 +38,13 @@ def room_of(mode: ColorMode, environ: Mapping[str, str]) -> Room | None:
     )
 
 
+def _headline(findings: Findings) -> str:
+    return findings.title if findings.complete else f"{findings.title} (cut short)"
+
+
 def _page(findings: Findings, room: Room) -> Iterator[str]:
     signs = room.signs
-    yield styled(plain(findings.title, signs), _BOLD if room.color else "")
+    yield styled(plain(_headline(findings), signs), _BOLD if room.color else "")
     yield styled(plain(findings.command, signs), _DIM if room.color else "")
     for chart in findings.charts:
         yield ""

@@ -15,10 +15,10 @@ from nextok.generation.events import Step
 from nextok.generation.loop import Job, Steps, plain_steps
 from nextok.generation.model import Model
 from nextok.generation.sampling import Sampling
+from nextok.lab.cache_comparison import CacheComparison, Timed, first_difference
 from nextok.lab.cache_words import cache_charts, cache_sentences
 from nextok.lab.estimate import Work
 from nextok.lab.findings import Findings
-from nextok.lab.line_fit import Line, fit_line
 from nextok.lab.progress import Progress
 from nextok.lab.recomputing import recomputing_steps
 from nextok.lab.subject import Subject
@@ -34,50 +34,6 @@ class CacheOptions:
     tokens: int = 160
     patience_seconds: float = 10.0
     """How long a reader waits."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timed:
-    """One of the two generations."""
-
-    tokens: Sequence[int]
-    seconds: Sequence[float]
-    """Of each of them; of the first one with the reading of the prompt."""
-
-    @property
-    def indexes(self) -> range:
-        """Of the tokens that have one before them."""
-        return range(1, len(self.seconds))
-
-    @property
-    def line(self) -> Line | None:
-        """The time of a token by its index, the first one left out."""
-        return fit_line(list(self.indexes), self.seconds[1:])
-
-    @property
-    def totals(self) -> list[float]:
-        """Seconds from the start until each token."""
-        total, found = 0.0, []
-        for one in self.seconds:
-            total += one
-            found.append(total)
-        return found
-
-    def read_in(self, seconds: float) -> float | None:
-        """Tokens that have come by then: seen, or as the line says; None without one."""
-        totals, line = self.totals, self.line
-        if totals and totals[-1] >= seconds:
-            return float(sum(total <= seconds for total in totals))
-        return None if line is None else 1 + line.reaches(seconds, start=totals[0])
-
-    @property
-    def doubling(self) -> float | None:
-        """How many times as long all tokens take as the first half, by the line: the prompt, and
-        what else the machine did meanwhile, left out."""
-        line, half = self.line, len(self.seconds) // 2
-        if line is None or line.area(half) <= 0:
-            return None
-        return line.area(2 * half) / line.area(half)
 
 
 def work(prompt_tokens: int, options: CacheOptions) -> Work:
@@ -96,50 +52,29 @@ def run(subject: Subject, options: CacheOptions, progress: Progress) -> Findings
         again = study.timed(recomputing_steps, "tokens without it")
         differs = first_difference(cached.tokens, again.tokens)
         margin = None if differs is None else study.margin(cached, again, differs)
-    whole = min(len(cached.tokens), len(again.tokens)) == options.tokens
-    data = {
-        "complete": whole,
-        "settings": subject.settings,
-        "exact": subject.exact,
-        "prompt": options.prompt,
-        "prompt_tokens": len(prompt),
-        "tokens": len(again.tokens),
-        "patience_s": options.patience_seconds,
-        "same_output": whole and differs is None,
-        "first_difference": differs,
-        "difference_margin_logits": margin,
-        "text": subject.text(cached.tokens),
-        "times": {
-            name: _times(timed, options.patience_seconds)
-            for name, timed in (("cache", cached), ("recomputing", again))
-        },
-    }
+    found = CacheComparison(
+        cached=cached,
+        again=again,
+        wanted=options.tokens,
+        prompt_tokens=len(prompt),
+        patience_seconds=options.patience_seconds,
+        margin=margin,
+        settings=subject.settings,
+    )
     return Findings(
         experiment="cache",
         title=f"Why the KV cache matters: {subject.settings}",
         model=subject.name,
-        data=data,
-        sentences=cache_sentences(cached, again, data),
-        charts=cache_charts(cached, again, data),
+        data={
+            "complete": found.whole,
+            "exact": subject.exact,
+            "prompt": options.prompt,
+            "text": subject.text(cached.tokens),
+            **found.as_data(),
+        },
+        sentences=cache_sentences(found),
+        charts=cache_charts(found),
     )
-
-
-def first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """Where two texts part, as far as both go."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (left, right) in pairs if left != right), None)
-
-
-def _times(timed: Timed, patience_seconds: float) -> dict[str, object]:
-    line = timed.line
-    return {
-        "latency_ms": [round(1000 * one, 3) for one in timed.seconds],
-        "total_s": round(sum(timed.seconds), 4),
-        "fit_ms": None if line is None else round(1000 * line.intercept, 4),
-        "fit_ms_per_token": None if line is None else round(1000 * line.slope, 6),
-        "doubling": timed.doubling,
-        "tokens_in_patience": timed.read_in(patience_seconds),
-    }
 
 
 class _Study:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from nextok.lab.cache_comparison import CacheComparison, Timed
 from nextok.lab.chart import Chart, Series
 from nextok.lab.latency_figures import milliseconds
-
-if TYPE_CHECKING:
-    from nextok.lab.cache import Timed
 
 _CACHED, _AGAIN = "with the KV cache", "reading everything again for each token"
 _APART = 1.15
 """Times as much: from here on two growths are taken for different ones."""
-Data = Mapping[str, object]
 
 
-def cache_sentences(cached: Timed, again: Timed, data: Data) -> tuple[str, ...]:
+def cache_sentences(found: CacheComparison) -> tuple[str, ...]:
     """Three; as many as there are figures for."""
-    return tuple(_sentences(cached, again, data))
+    return tuple(_sentences(found))
 
 
-def _sentences(cached: Timed, again: Timed, data: Data) -> Iterator[str]:
+def _sentences(found: CacheComparison) -> Iterator[str]:
+    cached, again = found.cached, found.again
     flat, steep = cached.line, again.line
-    if flat is None or steep is None:
+    if flat is None:
+        return
+    if steep is None:
+        yield (
+            f"With the KV cache a token takes {_ms(flat.at(1))} at the beginning and "
+            f"{_ms(flat.at(len(cached.seconds) - 1))} at token {len(cached.seconds) - 1:,}; "
+            "it was cut short before as much was known without it."
+        )
         return
     last = len(again.seconds) - 1
     yield (
@@ -37,10 +41,10 @@ def _sentences(cached: Timed, again: Timed, data: Data) -> Iterator[str]:
         f"The {last + 1:,} tokens took {_seconds(sum(cached.seconds[: last + 1]))} with it and "
         f"{_seconds(sum(again.seconds))} without; {_doubled(cached, again)}."
     )
-    wait = data["patience_s"]
+    wait = found.patience_seconds
     yield (
         f"A reader who waits {wait:g} s reads {_read(cached, wait)} with it and "
-        f"{_read(again, wait)} without; the greedy outputs {_compared(data)}."
+        f"{_read(again, wait)} without; the greedy outputs {_compared(found)}."
     )
 
 
@@ -57,40 +61,34 @@ def _doubled(cached: Timed, again: Timed) -> str:
     return f"{said} and {without:.1f} times without it: too short a text to tell O(N²) from O(N)"
 
 
-def _read(timed: Timed, wait: object) -> str:
-    assert isinstance(wait, float)
-    found = timed.read_in(wait)
-    if found is None or math.isinf(found):
+def _read(timed: Timed, wait: float) -> str:
+    count = timed.read_in(wait)
+    if count is None or math.isinf(count):
         return "everything"
-    seen = timed.totals[-1] >= wait
-    return f"{found:,.0f} tokens" if seen else f"about {found:,.0f} tokens (by the line)"
+    seen = sum(timed.seconds) >= wait
+    return f"{count:,.0f} tokens" if seen else f"about {count:,.0f} tokens (by the line)"
 
 
-def _compared(data: Data) -> str:
-    if data["same_output"]:
+def _compared(found: CacheComparison) -> str:
+    if found.differs is None:
         return "are the same, token for token"
-    differs, margin = data["first_difference"], data["difference_margin_logits"]
-    if not isinstance(differs, int):
-        return "are the same as far as both go"
-    near = f", where the two candidates' logits are {margin:.2g} apart" if margin else ""
-    return f"part at token {differs}{near}"
+    near = "" if found.margin is None else f", where two logits are {found.margin:.2g} apart"
+    return f"part at token {found.differs}{near}"
 
 
-def cache_charts(cached: Timed, again: Timed, data: Data) -> tuple[Chart, ...]:
+def cache_charts(found: CacheComparison) -> tuple[Chart, ...]:
     """The time of each token, and the time until each token."""
-    if cached.line is None or again.line is None:
-        return ()
-    return _latency(cached, again, data), _totals(cached, again, data)
+    return () if found.cached.line is None else (_latency(found), _totals(found))
 
 
-def _latency(cached: Timed, again: Timed, data: Data) -> Chart:
+def _latency(found: CacheComparison) -> Chart:
     return Chart(
         name="latency",
         title="Time of each token, with the KV cache and without it",
         x_label="token index",
         y_label="time of the token (ms)",
-        series=(*_fitted(again, _AGAIN), *_fitted(cached, _CACHED)),
-        notes=(_how(data), "Lines: Theil–Sen, which single slow tokens cannot bend."),
+        series=(*_fitted(found.again, _AGAIN), *_fitted(found.cached, _CACHED)),
+        notes=(_how(found), "Lines: Theil–Sen, which single slow tokens cannot bend."),
     )
 
 
@@ -108,12 +106,10 @@ def _fitted(timed: Timed, label: str) -> Iterator[Series]:
         yield Series(label=said, x=ends, y=[1000 * line.at(x) for x in ends], like=label)
 
 
-def _totals(cached: Timed, again: Timed, data: Data) -> Chart:
-    wait = data["patience_s"]
-    assert isinstance(wait, float)
-    last = max(len(cached.seconds), len(again.seconds))
-    shown = [(timed, label) for timed, label in ((again, _AGAIN), (cached, _CACHED))]
-    crossings = [(timed.read_in(wait), timed.totals[-1]) for timed, _ in shown]
+def _totals(found: CacheComparison) -> Chart:
+    wait, shown = found.patience_seconds, ((found.again, _AGAIN), (found.cached, _CACHED))
+    last = max(len(timed.seconds) for timed, _ in shown)
+    crossings = [timed.read_in(wait) for timed, _ in shown if sum(timed.seconds) >= wait]
     return Chart(
         name="total",
         title="Time until each token: O(N) with the KV cache, O(N²) without it",
@@ -126,17 +122,13 @@ def _totals(cached: Timed, again: Timed, data: Data) -> Chart:
             ),
             Series(label=f"the reader's patience: {wait:g} s", x=[0, last], y=[wait, wait]),
         ),
-        marks=tuple(
-            (at, f"{wait:g} s: {at:,.0f} tokens")
-            for at, total in crossings
-            if at is not None and total >= wait
-        ),
-        notes=(_how(data),),
+        marks=tuple((at, f"{wait:g} s: {at:,.0f} tokens") for at in crossings if at is not None),
+        notes=(_how(found),),
     )
 
 
-def _how(data: Data) -> str:
-    return f"{data['settings']} · greedy · prompt of {data['prompt_tokens']} tokens"
+def _how(found: CacheComparison) -> str:
+    return f"{found.settings} · greedy · prompt of {found.prompt_tokens} tokens"
 
 
 def _ms(seconds: float) -> str:
