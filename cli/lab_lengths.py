@@ -32,6 +32,7 @@ class _Source(NamedTuple):
 
     data: LengthData
     model: str = ""
+    settings: str = ""
     fresh: bool = False
     complete: bool = True
 
@@ -51,6 +52,7 @@ def run(bench: Bench) -> Findings:
     options = LengthsOptions(
         clock=bench.clock,
         model=source.model,
+        settings=source.settings,
         fresh=source.fresh,
         complete=source.complete,
         other=other,
@@ -112,9 +114,10 @@ def _fresh(bench: Bench, shared: LabSettings) -> _Source:
     except Aborted:
         if len({one.tokens for one in found}) < 2:
             raise
-    data = checked(LengthData(source=f"{len(found)} prompts", answers=tuple(found)))
+    source = f"{len(found)} prompts, {tokens:,} tokens at most"
+    data = checked(LengthData(source=source, answers=tuple(found)))
     complete = len(found) == len(prompts)
-    return _Source(data, model=subject.settings, fresh=True, complete=complete)
+    return _Source(data, subject.name, subject.settings, fresh=True, complete=complete)
 
 
 def _draws(bench: Bench, shared: LabSettings) -> Draws:

@@ -6,6 +6,7 @@ Knows figures only.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from nextok.lab.length_prediction import by_prompt
 from nextok.lab.length_sample import Floats
 from nextok.lab.length_study import Study
 
-_QUANTILES = 100
+_QUANTILES = 99
+_FAR_SHARES = (0.995, 0.998, 0.999, 0.9995)
+"""Of the quantiles that tell a tail, where there are answers enough."""
+_FEWEST_GROUPS = 3
 
 
 def length_charts(study: Study, source: str) -> tuple[Chart, ...]:
@@ -56,14 +60,14 @@ def _quantiles(study: Study, notes: tuple[str, ...]) -> Chart:
     """A fit that holds lies on the diagonal."""
     sample = study.sample
     below = seen_below(sample)
-    shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    shares = np.append(shares[:-1], [0.995, 0.999, 0.9995])
+    points = min(_QUANTILES, sample.count)
+    shares = np.append((np.arange(points) + 0.5) / points, _FAR_SHARES)
     last = float(below[np.flatnonzero(sample.ended)[-1]]) if sample.ended.any() else 0.0
-    shares = shares[(shares < last) & (shares > 1 / sample.count)]
+    shares = shares[(shares < last) & (shares < 1 - 0.5 / sample.count)]
     seen = sample.lengths[np.searchsorted(below, shares)].astype(np.float64)
     most = 100 * int(sample.lengths[-1])
     ends = [max(float(sample.lengths[0]), 1.0), float(sample.lengths[-1])]
-    points = [
+    each = [
         Series(
             label=label(one), x=one.fit.quantile(shares, most).tolist(), y=seen.tolist(),
             kind="points",
@@ -75,7 +79,7 @@ def _quantiles(study: Study, notes: tuple[str, ...]) -> Chart:
         title="Q–Q: lengths that are seen against those that a fit expects",
         x_label="quantile of the fit (tokens)",
         y_label="quantile that is seen (tokens)",
-        series=(Series(label="as expected", x=ends, y=ends), *points),
+        series=(Series(label="as expected", x=ends, y=ends), *each),
         x_scale="log",
         y_scale="log",
         notes=notes,
@@ -87,7 +91,7 @@ def _survival(study: Study, notes: tuple[str, ...]) -> Chart:
     sample = study.sample
     above = 1 - seen_below(sample)
     x = np.unique(np.geomspace(max(1, sample.lengths[0]), sample.lengths[-1], CURVE).round())
-    least = 0.5 / sample.count
+    least = max(0.5 / sample.count, float(above[above > 1e-12].min(initial=1.0)) / 4)
     lines = [
         Series(label=label(one), x=x.tolist(), y=_from(one.fit.above(x), least))
         for one in study.ranked
@@ -135,9 +139,10 @@ def _savings(study: Study, notes: tuple[str, ...]) -> Chart:
 def _prompts(study: Study, notes: tuple[str, ...]) -> Iterator[Chart]:
     """A group of prompts is a stretch of the axis: inside, nothing is known of how it goes on."""
     groups = by_prompt(study.data.answers)
-    if len(groups) < 2:
+    if len(groups) < _FEWEST_GROUPS:
         return
-    x = [end for one in groups for end in (one.shortest, one.longest)]
+    between = [(one.longest + after.shortest) / 2 for one, after in pairwise(groups)]
+    x = [groups[0].shortest, *(end for end in between for _ in range(2)), groups[-1].longest]
     low, middle, high = (
         [one.quartiles[place] for one in groups for _ in range(2)] for place in range(3)
     )

@@ -14,7 +14,7 @@ SEEN = "seen"
 """What is no fit."""
 CURVE = 240
 """Points of a smooth line."""
-_MOST_BINS = 60
+_FEWEST_BINS, _MOST_BINS = 12, 60
 _SHOWN = 0.995
 """Of the answers that are shown: a few that are far longer would press it flat."""
 
@@ -40,8 +40,15 @@ def histogram(study: Study, notes: tuple[str, ...]) -> Chart:
         y_label=f"share of answers in {width:,} token{'s' * (width > 1)} (%)",
         series=(bars, *lines),
         notes=(*notes, *more),
+        marks=_cut_at(study),
         y_range=(0.0, 1.12 * max(float(counts.max()) / sample.count * 100, _highest(lines))),
     )
+
+
+def _cut_at(study: Study) -> tuple[tuple[float, str], ...]:
+    """Where answers were cut, if that was at one length."""
+    where = np.flatnonzero(study.sample.cut)
+    return ((float(study.sample.lengths[where[0]]), "cut here"),) if len(where) == 1 else ()
 
 
 def _windows(one: Ranked, edges: Floats, width: int) -> Series:
@@ -60,12 +67,12 @@ def _edges(tokens: Integers) -> Floats:
 
     Half a token before the first length of each.
     """
-    last = int(np.quantile(tokens, _SHOWN, method="higher"))
+    first, last = int(tokens[0]), int(np.quantile(tokens, _SHOWN, method="higher"))
     spread = float(np.subtract(*np.quantile(tokens, (0.75, 0.25))))
     wanted = 2 * spread / len(tokens) ** (1 / 3)
-    width = max(1, round(max(wanted, (last + 1) / _MOST_BINS)))
-    first = int(tokens[0]) // width * width
-    return np.arange(first, last + width + 1, width) - 0.5
+    reach = last - first + 1
+    width = max(1, round(min(max(wanted, reach / _MOST_BINS), reach / _FEWEST_BINS)))
+    return np.arange(first // width * width, last + width + 1, width) - 0.5
 
 
 def label(one: Ranked) -> str:

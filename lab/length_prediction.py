@@ -21,7 +21,7 @@ _FEWEST = 10
 """Answers with a known prompt, below which there is nothing to learn from prompts."""
 _GROUPS = 20
 """Of prompts of similar lengths."""
-_FEWEST_IN_GROUP = 5
+_FEWEST_IN_GROUP = 10
 
 Predictor: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 """From the prompts and lengths of known answers, and from other prompts: their lengths."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from nextok.lab.length_costs import cheapest
@@ -12,6 +13,8 @@ from nextok.lab.length_study import Ranked, Study
 
 FEW_CUT = 0.01
 """The share of answers that a cap may cut short without many noticing."""
+_DEVIATIONS = 2.0
+"""Of a correlation by chance: one over the root of the number of answers."""
 _NONE = "none of these"
 
 
@@ -30,9 +33,10 @@ def _spread(seen: LengthFigures, cost: CostRatio | None) -> str:
     longest = "answer" if seen.top1_count == 1 else f"{seen.top1_count:,} answers"
     return (
         f"{seen.count:,} answers have {_tokens(seen.mean)} tokens on average "
-        f"({_tokens(low)} to {_tokens(high)}), half of them at most {_tokens(seen.p50)} and one "
-        f"in a hundred more than {_tokens(seen.p99)}; the longest {longest} (1 %) "
-        f"take{'s' * (seen.top1_count == 1)} {_percent(seen.top1_share)} of all tokens"
+        f"({_tokens(low)} to {_tokens(high)}), half of them at most {_tokens(seen.p50)} and 99 in "
+        f"a hundred at most {_tokens(seen.p99)}; the longest {longest} "
+        f"({_percent(seen.top1_count / seen.count)}) take{'s' * (seen.top1_count == 1)} "
+        f"{_percent(seen.top1_share)} of all tokens"
         f"{_compared(cost)}."
     )
 
@@ -96,11 +100,12 @@ def _schedule(study: Study) -> str:
     if not with_prompt:
         return f"to predict an answer's length without knowing its prompt, {off}"
     best = max(with_prompt, key=lambda one: one.scheduling_gain)
-    gain = max(best.scheduling_gain, 0.0)
+    known = f"knowing nothing, {off}, and the {best.name} by {_tokens(best.mean_absolute_error)}"
+    if best.scheduling_gain <= _DEVIATIONS / math.sqrt(study.figures.count):
+        return f"{known}, whose order is no better than chance"
     return (
-        f"knowing nothing, {off}, and the {best.name} by {_tokens(best.mean_absolute_error)}: "
-        f"to serve short answers first by it saves {_percent(gain)} of the wait that knowing the "
-        "lengths would save"
+        f"{known}: to serve short answers first by it saves {_percent(best.scheduling_gain)} of "
+        "the wait that knowing the lengths would save"
     )
 
 

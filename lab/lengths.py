@@ -35,6 +35,8 @@ class LengthsOptions:
     clock: Callable[[], float]
     model: str = ""
     """What a person calls the model whose answers they are; empty for those of a log."""
+    settings: str = ""
+    """How it was run, in a line that begins with its name."""
     fresh: bool = False
     """Whether the answers were given for this: they would be lost if it said nothing."""
     complete: bool = True
@@ -66,8 +68,9 @@ def run(data: LengthData, options: LengthsOptions, progress: Progress) -> Findin
 def _found(data: LengthData, options: LengthsOptions, began: float, progress: Progress) -> Findings:
     study = studied(data, options.other, options.cap, options.over, options.draws, progress)
     column = f", column {shown(data.column, 40)}" if data.column else ""
-    model = f" · {options.model}" if options.model else ""
-    source = f"{study.figures.count:,} answers: {data.name}{column}{model}"
+    settings = options.settings or options.model
+    by = f" · {settings}" if settings else ""
+    source = f"{study.figures.count:,} answers: {data.name}{column}{by}"
     return Findings(
         experiment="lengths",
         title=f"How long answers are: {data.name}",
