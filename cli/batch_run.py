@@ -92,6 +92,7 @@ class BatchRun:
             rows=context.batch_size,
             shared=plan.shared,
             root=plan.root,
+            apart=not plan.unified,
         )
 
     def _requests(self) -> Iterator[Request]:

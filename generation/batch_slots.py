@@ -77,6 +77,25 @@ class Slots:
         self._taken -= one.request.most - min(one.cached, len(self._shared))
         one.cache.trim(len(self._shared))
 
+    def close_ranks(self) -> None:
+        """Nobody will be let in any more: fill the gaps, so that all who are left are neighbours.
+
+        A gap costs the engine a pass of its own, each time; a move is a copy, once.
+        """
+        while True:
+            gap = next(self.free(), len(self._slots))
+            last = max((slot for slot, one in enumerate(self._slots) if one), default=-1)
+            if gap >= last:
+                return
+            self._move(last, gap)
+
+    def _move(self, source: int, target: int) -> None:
+        one = self._slots[source]
+        if one is not None:
+            self._caches[target].close()  # the fork takes its place
+            one.cache = self._caches[target] = one.cache.fork()
+            self._slots[source], self._slots[target] = None, one
+
     def _cut(self, slot: int, request: Request) -> Cache:
         """The slot's cache, with no more in it than the prompt begins with."""
         cache = self._caches[slot]

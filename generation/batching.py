@@ -40,6 +40,9 @@ class Batch:
     """The most tokens a pass may carry: at least `parallel`, at most the model's batch size."""
     shared: Sequence[int] = ()
     """The beginning of many prompts, shorter than any of them: read once."""
+    apart: bool = False
+    """Whether each sequence has a memory of its own: then the engine computes only neighbours
+    together."""
     root: bool = False
     """Whether one more sequence keeps it: where a memory cannot be cut back to it."""
 
@@ -91,6 +94,9 @@ class _Scheduler:
                 running = self._slots.running()
                 if not running:
                     return
+                if self._batch.apart and self._next is None:
+                    self._slots.close_ranks()
+                    running = self._slots.running()
                 # 2. Pass: all that speak, and what is left of the prompts.
                 chunks, readers = self._chunks(running)
                 rows = iter(self._batch.model.extend(chunks))

@@ -15,7 +15,7 @@ from nextok.generation.errors import EngineError
 from nextok.generation.events import Finish, Prefill, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job
-from nextok.generation.model import Chunk, Logits
+from nextok.generation.model import Cache, Chunk, Logits
 from nextok.generation.request import Request
 from nextok.generation.sampling import Sampling
 from nextok.generation.stream import generate
@@ -53,24 +53,32 @@ class Watched(ToyModel):
     def __init__(self, options: ContextOptions, abort: Abort) -> None:
         super().__init__(options, abort)
         self.passes: list[list[int]] = []
+        self.sequences: list[list[int]] = []
+        """Of each pass, which memories were in it."""
         self.open = 0
+        self.free = list(range(9))
         self.cuttable = True
         self.before_pass: Callable[[int], None] = lambda number: None
 
     def new_cache(self) -> ToyCache:
         self.open += 1
-        return _Closing(self)
+        return _Closing(self, self.free.pop(0))
+
+    def number(self, cache: Cache) -> int:
+        return cache.number if isinstance(cache, _Closing) else -1
 
     def extend(self, batch: Sequence[Chunk]) -> list[Sequence[float]]:
         self.before_pass(len(self.passes))
         self.passes.append([len(chunk.tokens) for chunk in batch])
+        self.sequences.append([self.number(chunk.cache) for chunk in batch])
         return super().extend(batch)
 
 
 class _Closing(ToyCache):
-    def __init__(self, model: Watched) -> None:
+    def __init__(self, model: Watched, number: int) -> None:
         super().__init__()
         self._model = model
+        self.number = number
 
     def fork(self) -> ToyCache:
         twin = self._model.new_cache()
@@ -84,6 +92,7 @@ class _Closing(ToyCache):
 
     def close(self) -> None:
         self._model.open -= 1
+        self._model.free.append(self.number)
         super().close()
 
 
@@ -98,6 +107,7 @@ class Setup:
         rows: int = 64,
         shared: Sequence[int] = (),
         root: bool = False,
+        apart: bool = False,
     ) -> None:
         self.abort = Abort()
         self.toy = Toy()
@@ -113,6 +123,7 @@ class Setup:
             rows=rows,
             shared=shared,
             root=root,
+            apart=apart,
         )
 
     def greedy(self, prompt: str, **options: object) -> Request:
@@ -235,6 +246,19 @@ def test_who_comes_next_keeps_what_both_begin_with() -> None:
     setup = Setup(parallel=1, shared=list(b"The "))
     finishes = setup.finishes(*(setup.saying(b"x", prompt=p) for p in ("The sea", "Then", "The s")))
     assert [finishes[place].cached_tokens for place in range(3)] == [4, 3, 3]
+
+
+def test_at_the_end_those_who_are_left_close_ranks_where_memories_are_apart() -> None:
+    texts = [b"a" * 2, b"b" * 9, b"c" * 3, b"d" * 9, b"e" * 9]
+    for apart, last in ((True, [0, 1, 2]), (False, [1, 3, 4])):
+        setup = Setup(parallel=5, apart=apart)
+        told = setup.told(*(setup.saying(text, prompt="p" * 3) for text in texts))
+        assert setup.model.sequences[0] == [0, 1, 2, 3, 4]
+        assert setup.model.sequences[-1] == last
+        said = {
+            place: event.completion_tokens for place, event in told if isinstance(event, Finish)
+        }
+        assert said == dict(enumerate(map(len, texts)))
 
 
 def test_who_does_not_begin_like_the_others_reads_all_of_it() -> None:
