@@ -56,7 +56,7 @@ class Watched(ToyModel):
         self.sequences: list[list[int]] = []
         """Of each pass, which memories were in it."""
         self.open = 0
-        self.free = list(range(9))
+        self.free: list[int] = []
         self.cuttable = True
         self.before_pass: Callable[[int], None] = lambda number: None
 
@@ -112,6 +112,7 @@ class Setup:
         self.abort = Abort()
         self.toy = Toy()
         self.model = Watched(ContextOptions(context_size=4096, batch_size=rows), self.abort)
+        self.model.free = list(range(parallel + root))
         self.batch = Batch(
             model=self.model,
             piece=self.toy.tokenizer.piece,
@@ -157,7 +158,7 @@ def alone(setup: Setup, request: Request) -> tuple[str, Finish]:
     request.sampler.reset()
     job = Job(
         model=setup.model,
-        cache=setup.model.new_cache(),
+        cache=ToyCache(),
         sampler=request.sampler,
         prompt=request.prompt,
         is_end=setup.batch.is_end,
@@ -252,7 +253,7 @@ def test_at_the_end_those_who_are_left_close_ranks_where_memories_are_apart() ->
     texts = [b"a" * 2, b"b" * 9, b"c" * 3, b"d" * 9, b"e" * 9]
     for apart, last in ((True, [0, 1, 2]), (False, [1, 3, 4])):
         setup = Setup(parallel=5, apart=apart)
-        told = setup.told(*(setup.saying(text, prompt="p" * 3) for text in texts))
+        told = setup.told(*(setup.saying(text, max_tokens=20) for text in texts))
         assert setup.model.sequences[0] == [0, 1, 2, 3, 4]
         assert setup.model.sequences[-1] == last
         said = {
