@@ -1,6 +1,6 @@
 """A conversation, the model it is with, and where it is kept: what a terminal and a pipe share.
 
-Promises that a turn that fails leaves the conversation as it was, if somebody goes on with it.
+Promises that a turn that fails leaves the conversation as it was: nothing of it is fed to a model.
 Knows nothing of keys or screens.
 """
 
@@ -173,7 +173,7 @@ class Session:
         begun = Begun(said, self._cut[1] if self._cut is not None and known else None)
         spoken = self._speak(answers, begun)
         outcome = spoken.outcome
-        kept = bool(outcome.finish.completion_tokens) and not self._failed(outcome)
+        kept = bool(outcome.finish.completion_tokens) and outcome.finish.error is None
         if kept:
             self.conversation.extend(
                 reply.content + outcome.text,
@@ -197,26 +197,21 @@ class Session:
             self._take_back(otherwise)
             raise
         outcome = spoken.outcome
-        has_words = bool(outcome.text or outcome.reasoning)
-        kept = (has_words or outcome.finish.reason in COMPLETE) and not self._failed(outcome)
-        if kept:
+        failed = outcome.finish.error is not None
+        is_reply = bool(outcome.text or outcome.reasoning) or outcome.finish.reason in COMPLETE
+        # Where nobody has seen the words of a failed turn they stay, in a branch of their own.
+        if is_reply and not (failed and self.stage.keyboard is not None):
             self.conversation.reply(
                 outcome.text,
                 reasoning=outcome.reasoning or "",
                 finish=outcome.finish.reason.value,
                 figures=figures(outcome, spoken.raw),
             )
-        else:
+        kept = is_reply and not failed
+        if not kept:
             self._take_back(otherwise)
         path = [entry.id for entry in self.conversation.entries()]
         return self._turn(spoken, kept, taken_back=asked not in path)
-
-    def _failed(self, outcome: Outcome) -> bool:
-        """Whether a turn is to leave the conversation as it was.
-
-        Where nobody sits the run ends with it, and what was said until then is worth keeping.
-        """
-        return outcome.finish.error is not None and self.stage.keyboard is not None
 
     def _take_back(self, head: int | None) -> None:
         if head is not None:

@@ -260,12 +260,27 @@ def test_errors_are_lines_with_their_turn(chat: Ask, emoji_gguf: Path) -> None:
     assert failures("-m", emoji_gguf, "-c", "256", input=b"one\n" + b"w " * 400) == [(2, 3)]
 
 
-def test_a_broken_model(chat: Ask, saved: Any, nan_gguf: Path) -> None:
+def test_a_broken_model(chat: Ask, saved: Any, emoji_gguf: Path, nan_gguf: Path) -> None:
+    """Its words are out, and kept in a branch of their own; whoever goes on does so without them."""
     done = chat("-m", nan_gguf, input=b"one\ntwo\n")
     assert (done.code, done.out) == (1, b"one two \n")
     done.check_line("error", "NaN")
-    assert saved.said() == [("user", "one"), ("assistant", "one two ")]
-    assert saved.conversation().entries()[-1].finish == "error"
+    assert saved.said() == []
+    assert [branch.last for branch in saved.conversation().branches()] == ["", "one two "]
+    done = chat("-m", emoji_gguf, "-C", "--jsonl", input=b"three\n")
+    assert done.code == 0
+    fresh = chat("-m", emoji_gguf, "--jsonl", input=b"three\n")
+    assert done.lines[-1]["prompt_tokens"] == fresh.lines[-1]["prompt_tokens"]
+
+
+def test_a_model_that_breaks_later(chat: Ask, saved: Any, nan_gguf: Path, emoji_gguf: Path) -> None:
+    """What was said before it failed is what is gone on with."""
+    assert chat("-m", emoji_gguf, input=b"zero\n").code == 0
+    assert chat("-m", nan_gguf, "-C", input=b"one\ntwo\n").code == 1
+    assert saved.said() == [("user", "zero"), ("assistant", EMOJI)]
+
+
+def test_a_broken_model_in_lines_of_json(chat: Ask, nan_gguf: Path) -> None:
     lines = chat("-m", nan_gguf, "--jsonl", input=b"one\ntwo\n").lines
     assert lines[-1]["type"] == "end"
     assert (lines[-1]["text"], lines[-1]["finish_reason"]) == ("one two ", "error")
