@@ -1,0 +1,121 @@
+"""`nextok lab lengths` as a process: a log, the journal, fresh answers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nextok.backends.journal import Journal, Row
+
+pytest.importorskip("scipy")
+
+Ask = Callable[..., Any]
+TOKENS = np.random.default_rng(1).gamma(2, 100, 40).round().astype(int)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.csv"
+    rows = (f"{place},{100 + place},{tokens}\n" for place, tokens in enumerate(TOKENS))
+    path.write_text("id,prompt_tokens,generated_tokens\n" + "".join(rows))
+    return path
+
+
+@pytest.fixture
+def long_log(tmp_path: Path) -> Path:
+    path = tmp_path / "long.jsonl"
+    path.write_text("".join(json.dumps({"output_tokens": int(20 * one)}) + "\n" for one in TOKENS))
+    return path
+
+
+def test_a_log_needs_no_model(ask: Ask, log: Path, long_log: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    words = ("lab", "lengths", "--log", log, "--other-log", long_log, "--json")
+    done = ask(*words, "-o", folder)
+    assert done.code == 0, done.err
+    whole = done.object
+    found = whole["data"]
+    assert (found["n"], found["max"]) == (40, int(TOKENS.max()))
+    assert found["mean"] == pytest.approx(TOKENS.mean(), rel=1e-6)
+    assert found["p95"] == pytest.approx(np.percentile(TOKENS, 95), rel=1e-6)
+    assert found["cost_ratio"]["ratio"] == pytest.approx(20, rel=1e-6)
+    assert {"p50", "p99", "top1_share", "intervals"} <= set(found)
+    assert whole["model"] == ""
+    assert whole["command"] == f"nextok lab lengths --log {log} --other-log {long_log}"
+    names = {one.name for one in folder.iterdir()}
+    for chart in ("histogram", "qq", "ccdf", "caps"):
+        assert {f"lengths-{chart}.png", f"lengths-{chart}.svg"} <= names
+    again = ask(*words).object
+    for one in (whole, again):
+        del one["data"]["times"]
+    assert json.dumps(again) == json.dumps(whole)
+
+
+def test_the_journal(ask: Ask, state_folder: Path) -> None:
+    journal = Journal(state_folder / "journal.sqlite")
+    for place, tokens in enumerate((3, 5, 9, 40)):
+        row = Row(
+            ended_at=1.0, command="generate", model="ab"[place % 2], finish="eos",
+            completion_tokens=tokens, version="0.1.0",
+        )  # fmt: skip
+        assert journal.add(row)
+    home = {"XDG_STATE_HOME": str(state_folder.parent)}
+    everything = ask("lab", "lengths", "--journal", "--json", env=home).object["data"]
+    assert (everything["n"], everything["mean"], everything["source"]) == (4, 14.25, "the journal")
+    one = ask("lab", "lengths", "--journal", "-m", "b", "--json", env=home).object
+    assert (one["data"]["n"], one["data"]["p50"]) == (2, 22.5)
+    assert one["command"] == "nextok lab lengths -m b --journal"
+
+
+def test_fresh_answers(ask: Ask, tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("".join(f"prompt number {place} is {'x' * place}\n" for place in range(12)))
+    done = ask("lab", "lengths", "-m", "toy", "-n", "300", "--prompts", prompts, "--json")
+    assert done.code == 0, done.err
+    found = done.object["data"]
+    assert (done.object["model"], found["n"], found["complete"]) == ("toy", 12, True)
+    assert found["max"] == 300
+    assert 0 < found["cut"] < 12
+    assert found["predictions"][-1]["needs_prompt"]
+
+
+def test_answers_that_are_all_alike(ask: Ask, emoji_gguf: Path) -> None:
+    done = ask("lab", "lengths", "-m", emoji_gguf, "-n", "20", "-q")
+    done.check_failed(2, "all 24 lengths are", "no distribution")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ("is empty",)),
+        ("tokens,x\n5,a\n-1,b\n", ("negative (-1) in line 3",)),
+        ("tokens,x\n5,a\nnan,b\n", ("NaN", "line 3")),
+        ("tokens,x\n5,a\n", ("one answer (line 2)",)),
+        ("tokens,x\n5,a\n5,b\n", ("all 2 lengths are 5 (lines 2 to 3)",)),
+        ("name,x\nann,a\n", ("no numeric column", "line 2")),
+    ],
+)
+def test_bad_data(ask: Ask, tmp_path: Path, content: str, words: tuple[str, ...]) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    ask("lab", "lengths", "--log", path).check_failed(2, "bad.csv", *words)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--log", "a.csv", "--journal"), ("--log and --journal",)),
+        (("--column", "x"), ("--column", "--log FILE")),
+        (("--journal", "-n", "5"), ("-n is for fresh answers",)),
+        (("--log", "a.csv", "-m", "toy"), ("-m chooses a model",)),
+        (("--over-cap", "missing"), ("--over-cap missing", "--cap")),
+        (("--log", "nowhere.csv"), ("cannot read nowhere.csv",)),
+    ],
+)
+def test_flags_that_contradict(ask: Ask, flags: tuple[str, ...], words: tuple[str, ...]) -> None:
+    ask("lab", "lengths", *flags).check_failed(2, *words)
