@@ -59,7 +59,8 @@ class _Benchmark:
         self._asked: BenchSettings = invocation.resolved.bench
         self._abort = Abort()
         self._status = Status(invocation.console, time.monotonic)
-        self._cpus = FreeCpus(allowed_cpus())
+        # Who gives way to us disturbs, too: caches and memory are shared.
+        self._cpus = FreeCpus(allowed_cpus(), niceness=lambda: 1)
         self._watcher = Watcher(
             self._abort,
             Deadlines(),
