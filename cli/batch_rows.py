@@ -18,6 +18,7 @@ from nextok.generation.errors import UsageError
 STANDARD_INPUT = "-"
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _LONGEST_CELL = 1 << 26
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 Fields: TypeAlias = Mapping[str, object]
 
@@ -99,6 +100,8 @@ def _texts(
         return
     offset = 0
     for number, line in enumerate(lines, 1):
+        if number == 1 and line.startswith(_UTF16_MARKS):
+            decode(line, name, encoding)  # raises: not one of its lines would be right
         try:
             yield number, decode(line, "it", encoding, offset=offset, line=number)
         except UsageError as error:

@@ -128,6 +128,14 @@ def test_bytes_that_are_no_text_are_told_by_their_place(ask: Ask, emoji_gguf: Pa
     ran.check_line("warning", "standard input, line 2: it is not utf-8: byte 0xff at offset 3")
 
 
+def test_an_input_in_utf_16_is_read_when_it_is_said(ask: Ask, emoji_gguf: Path) -> None:
+    data = "one\ntw\u00f6\n".encode("utf-16")
+    ran = ask("batch", "-", "-m", emoji_gguf, "--encoding", "utf-16", input=data)
+    assert (ran.code, by_line(ran, "prompt_tokens")) == (0, {1: 7, 2: 8})
+    ran = ask("batch", "-", "-m", emoji_gguf, input=data)
+    ran.check_failed(2, "standard input is UTF-16: add --encoding utf-16")
+
+
 def test_strict_begins_nothing(ask: Ask, write: Write, emoji_gguf: Path) -> None:
     bad = write("a", '{"prompt": 3}', "c")
     ask("batch", bad, "--strict", "-m", emoji_gguf).check_failed(2, f"{bad}, line 2: ")
