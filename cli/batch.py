@@ -174,13 +174,17 @@ class _Batch:
         return BatchRun(
             loaded,
             prepared,
-            made_plan(prepared, loaded, self._model),
+            made_plan(prepared, loaded, self._model, self._say),
             model="toy" if self._model is None else self._model.stem,
             results=results,
             abort=self._abort,
             watcher=self._watcher,
             status=self._status,
         )
+
+    def _say(self, words: str) -> None:
+        if self._invocation.resolved.output.verbose:
+            self._console.plain(words)
 
     # -- the end
 

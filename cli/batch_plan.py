@@ -7,7 +7,7 @@ one: a long beginning is held once, and each takes what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +54,16 @@ class Plan(NamedTuple):
         return options._replace(sequences=self.sequences, unified=self.unified)
 
 
-def made_plan(prepared: Sequence[Prepared], loaded: Loaded, model: Path | None) -> Plan:
-    """The plan for these prompts, at least one. EngineError when memory is too small for it."""
+def made_plan(
+    prepared: Sequence[Prepared],
+    loaded: Loaded,
+    model: Path | None,
+    say: Callable[[str], None] = lambda words: None,
+) -> Plan:
+    """The plan for these prompts, at least one. EngineError when memory is too small for it.
+
+    model: its file. say: told what the plan is.
+    """
     asked = loaded.resolved.batch.parallel
     most = min(asked or USUAL_PARALLEL, len(prepared), loaded.engine.batch_size)
     cost = _Cost(loaded, model)
@@ -66,6 +74,7 @@ def made_plan(prepared: Sequence[Prepared], loaded: Loaded, model: Path | None) 
             plan = _plan(prepared, loaded, shared, plan.parallel - 1)
     if not cost.fits(plan, 1.0):
         raise EngineError(cost.refusal(plan))
+    say(cost.words(plan))
     return plan
 
 
@@ -98,7 +107,9 @@ def _shared(prepared: Sequence[Prepared]) -> Sequence[int]:
     length = len(first) - 1 if len(prepared) > 1 else 0
     for one in prepared[1:]:
         ids = one.prompt.ids
-        length = min(length, len(ids) - 1, shared_prefix(first, ids))
+        if ids[:length] != first[:length]:  # mostly equal, and that is found out fast
+            length = shared_prefix(first[:length], ids)
+        length = min(length, len(ids) - 1)
     return first[:length] if length >= _LEAST_SHARED else ()
 
 
@@ -120,6 +131,15 @@ class _Cost:
             return True
         return self._need(plan) <= share * self._available
 
+    def words(self, plan: Plan) -> str:
+        """What is about to be done."""
+        kind = "one memory" if plan.unified else "memories apart"
+        memory = "" if self._per_token is None else f" in {size(self._cache(plan))}"
+        return (
+            f"prompts at once: {plan.parallel}, beginning alike: {len(plan.shared)} tokens, "
+            f"{kind}: {plan.context_size} tokens{memory}"
+        )
+
     def refusal(self, plan: Plan) -> str:
         """In numbers."""
         each = self._need(plan) / plan.sequences
@@ -134,7 +154,10 @@ class _Cost:
     def _need(self, plan: Plan) -> int:
         """The cache, and a row of scores a sequence."""
         rows = 4 * plan.parallel * len(self._loaded.weights.tokenizer)
-        return (self._per_token or 0) * plan.context_size + rows
+        return self._cache(plan) + rows
+
+    def _cache(self, plan: Plan) -> int:
+        return (self._per_token or 0) * plan.context_size
 
     def _bytes_per_token(self, model: Path) -> int | None:
         from nextok.backends.gguf_header import read_header

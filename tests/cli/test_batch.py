@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -276,6 +277,29 @@ def test_what_does_not_fit_into_memory_is_refused_with_numbers(
     ran.check_failed(
         1, "128 prompts at once, of up to 2000000 tokens each, need ", " GiB are avail"
     )
+
+
+@pytest.mark.parametrize("lengths", [(5, 300, 7), (5, 6, 700)])
+def test_memory_is_what_was_estimated(
+    ask: Ask, write: Write, loop_gguf: Path, lengths: tuple[int, ...]
+) -> None:
+    prompts = write(*({"prompt": "x" * length, "max_tokens": 1} for length in lengths))
+    ran = ask("batch", prompts, "-m", loop_gguf, "-v", "-np", "2")
+    said = re.search(r"memories apart: (\d+) tokens in ([\d.]+) MiB", ran.err)
+    taken = re.search(r"size = +([\d.]+) MiB \( *(\d+) cells", ran.err)
+    assert said and taken, ran.err
+    assert int(said[1]) == 2 * int(taken[2])  # cells a sequence
+    assert float(said[2]) == round(float(taken[1]), 1)
+
+
+def test_a_long_beginning_is_held_once(ask: Ask, write: Write, loop_gguf: Path) -> None:
+    prompts = write(*(f"{'y' * 300}{number}" for number in range(4)))
+    ran = ask("batch", prompts, "-m", loop_gguf, "-v", "-np", "3", "-n", "20")
+    assert (ran.code, set(by_line(ran, "text").values())) == (0, {"la li " * 10})
+    assert set(by_line(ran, "cached_tokens").values()) == {302}
+    said = re.search(r"beginning alike: 302 tokens, one memory: (\d+) tokens", ran.err)
+    taken = re.search(r"size = +[\d.]+ MiB \( *(\d+) cells", ran.err)
+    assert said and taken and said[1] == taken[1] == "512", ran.err
 
 
 def test_each_finished_line_leaves_a_row(ask_alone: Ask, write: Write, emoji_gguf: Path) -> None:
