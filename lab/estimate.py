@@ -51,7 +51,8 @@ class Speed:
 
 def measure(subject: Subject) -> Speed:
     """Read a short prompt twice and say a few tokens. Raises like a generation."""
-    prompt, clock = subject.prompt_tokens(_PROMPT), subject.clock
+    clock = subject.clock
+    prompt = subject.prompt_tokens(_PROMPT)[: max(1, subject.context_limit - _TOKENS)]
     greedy = subject.sampling._replace(temperature=0.0)
     with subject.open(len(prompt) + _TOKENS) as model, closing(model.new_cache()) as cache:
         model.prefill(prompt, cache)  # the first time, weights may come from the disk
