@@ -232,10 +232,13 @@ def test_the_greedy_text_is_that_of_one_at_a_time(
         assert together[number] == (alone["text"], alone["exact"]) == (alone["text"], True)
 
 
-def test_a_memory_that_cannot_be_cut(ask: Ask, write: Write, recurrent_gguf: Path) -> None:
+@pytest.mark.parametrize("model", ["recurrent_gguf", "hybrid_gguf"])
+def test_a_memory_that_cannot_be_cut(
+    ask: Ask, write: Write, request: pytest.FixtureRequest, model: str
+) -> None:
     begin_alike = "The same words stand before "
     tails = {"each": 9, "of the": 3, "prompts": 6}
-    options = ("-m", recurrent_gguf, "--raw", "--temp", "0", "-ub", "32")
+    options = ("-m", request.getfixturevalue(model), "--raw", "--temp", "0", "-ub", "32")
     prompts = write(*({"prompt": begin_alike + tail, "max_tokens": n} for tail, n in tails.items()))
     together = by_line(ask("batch", prompts, "-np", "2", *options), "text", "cached_tokens")
     assert min(cached for _, cached in together.values()) > 20
