@@ -12,7 +12,7 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +89,7 @@ def _started(errand: Errand, trace: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The process; it is gone at the end, whatever happens."""
     child = subprocess.Popen(
         _command(errand, trace),
+        env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -114,6 +115,12 @@ def _command(errand: Errand, trace: Path) -> Sequence[str]:
         "--max-tokens", str(errand.max_tokens), "--trace", str(trace), "--jsonl",
         "--private", "--no-stdin", "--quiet", f"--prompt={errand.prompt}",
     )  # fmt: skip
+
+
+def _environment() -> Mapping[str, str]:
+    """Without the user's settings, which may ask for another kind of output."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEXTOK_")}
+    return {**kept, "NEXTOK_CONFIG": os.devnull}
 
 
 class _Reading:

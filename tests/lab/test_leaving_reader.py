@@ -18,7 +18,12 @@ def errand(model: Path | str, max_tokens: int) -> Errand:
     return Errand(model=str(model), prompt="hi", seed=1, max_tokens=max_tokens, threads=1)
 
 
-def test_a_reader_who_stays_gets_every_token(loop_gguf: Path) -> None:
+def test_a_reader_who_stays_gets_every_token(
+    loop_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the user has set for other runs."""
+    monkeypatch.setenv("NEXTOK_MAX_TOKENS", "3")
+    monkeypatch.setenv("NEXTOK_JSON", "1")
     stayed = visit(errand(loop_gguf, 30), None, abort=Abort(), clock=time.monotonic)
     assert (stayed.tokens_read, stayed.tokens_made, stayed.exit_code) == (30, 30, 0)
     assert (stayed.tokens_after_close, stayed.seconds_to_exit) == (None, None)
