@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
 HANG = 60
 ENDLESS = ("-c", "0", "hi")
+PIPE_BYTES = 4096 if sys.platform == "linux" else 1 << 14
 
 Process = subprocess.Popen[bytes]
 
@@ -43,7 +45,7 @@ def start() -> Iterator[Start]:
         running.append(process)
         assert process.stdout is not None
         if sys.platform == "linux":  # a small pipe is full sooner
-            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         return process
 
     yield run
@@ -56,6 +58,18 @@ def finish(process: Process) -> tuple[int, str, str]:
     """Exit code (negative: the signal), standard output, standard error."""
     out, err = process.communicate(timeout=HANG)
     return process.returncode, out.decode(), err.decode()
+
+
+def wait_until_full(process: Process) -> None:
+    """Until its pipe takes next to nothing more."""
+    assert process.stdout is not None
+    waiting = bytearray(4)
+    for _ in range(HANG * 100):
+        fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+        if int.from_bytes(waiting, sys.byteorder) > PIPE_BYTES * 0.95:
+            return
+        time.sleep(0.01)
+    pytest.fail("the pipe does not fill")
 
 
 def wait_for_text(process: Process) -> bytes:
@@ -243,7 +257,7 @@ def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(
     start: Start, loop_gguf: Path
 ) -> None:
     process = start("-m", str(loop_gguf), *ENDLESS)
-    time.sleep(3)  # by now the pipe is full
+    wait_until_full(process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=HANG) == -signal.SIGINT
     code, out, err = finish(process)
@@ -252,13 +266,13 @@ def test_a_reader_that_never_reads_cannot_hold_up_an_interrupt(
 
 
 def test_a_reader_that_never_reads_cannot_hold_up_a_timeout(start: Start, loop_gguf: Path) -> None:
-    process = start("-m", str(loop_gguf), "--timeout", "3", *ENDLESS)
+    process = start("-m", str(loop_gguf), "--timeout", "5", *ENDLESS)
     assert process.wait(timeout=HANG) == 124
     assert finish(process)[1].startswith("la li ")
 
 
 def test_a_timeout_in_decode(start: Start, loop_gguf: Path) -> None:
-    code, out, err = finish(start("-m", str(loop_gguf), "--timeout", "2s", *ENDLESS))
+    code, out, err = finish(start("-m", str(loop_gguf), "--timeout", "5s", *ENDLESS))
     assert (code, err) == (124, "")
     assert is_la_li(out)
 
@@ -287,7 +301,8 @@ def test_a_stalled_engine(start: Start, prefilling: list[str]) -> None:
 
 def test_a_slow_reader_is_no_stall(start: Start, loop_gguf: Path) -> None:
     process = start("-m", str(loop_gguf), "-n", "3000", "--stall-timeout", "1", "hi")
-    time.sleep(3)  # the pipe is full: the engine is idle, not stalled
+    wait_until_full(process)
+    time.sleep(2)  # the engine is idle, not stalled
     code, out, _ = finish(process)
     assert code == 0
     assert len(out.split()) == 3000

@@ -196,7 +196,7 @@ def test_a_reader_that_goes_away(row: Callable[[], Row], endless_gguf: Path) -> 
 
 
 def test_a_timeout(ask_alone: Ask, row: Callable[[], Row], endless_gguf: Path) -> None:
-    answered = ask_alone("-m", endless_gguf, "-c", "0", "--timeout", "2", "--json", "hi")
+    answered = ask_alone("-m", endless_gguf, "-c", "0", "--timeout", "4", "--json", "hi")
     assert answered.code == 124
     assert (row().finish, row().completion_tokens) == (
         "timeout", answered.object["completion_tokens"],

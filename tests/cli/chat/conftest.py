@@ -31,7 +31,7 @@ from nextok.cli.chat.editor import Editor, Suggestion
 from nextok.cli.chat.reply_mode import QuietKeys
 from nextok.generation.conversation import Conversation
 
-HANG = 30
+HANG = 90
 """Seconds after which nothing more is expected."""
 CONTROL = {f"ctrl-{letter}": chr(ord(letter) & 0x1F) for letter in "abcdefghijklmnopqrstuvwxyz"}
 KEYS = CONTROL | {
@@ -306,6 +306,7 @@ class Terminal:
             patience_seconds = 0
 
 
+_CLEARED = b"\x1b[2J"
 _SIZES = ("COLUMNS", "LINES")
 """Variables that would hide the terminal's own size."""
 
@@ -499,13 +500,22 @@ class Talk(Terminal):
     def say(self, text: str) -> list[str]:
         """Type a line on an empty screen and send it; all that comes of it up to the next prompt,
         without the blank lines around."""
-        self.key("ctrl-l")
-        self.wait_for_prompt()
+        self._clear()
         self.send(text + "\r")
         self.wait_for_prompt()
         room = self._emulator.columns - 2  # beside the mark
         rows = -(-wcswidth(text) // room)
         return "\n".join(self.lines()[rows:-2]).strip("\n").split("\n")
+
+    def _clear(self) -> None:
+        """The screen, down to an empty prompt at its top."""
+        before = self.raw.count(_CLEARED)
+        self.key("ctrl-l")
+        self.wait_until(
+            lambda: self.raw.count(_CLEARED) > before and self.at_prompt(),
+            "the screen is not cleared",
+        )
+        self.prompts = self._prompts_so_far()
 
     def _prompts_so_far(self) -> int:
         return self.raw.count(b"\x1b[?2004h")
@@ -568,8 +578,20 @@ def _copy(one: Path, other: Path) -> None:
         shutil.copyfile(one, other)
 
 
+SLOW_CLOCK = "import time\nreal = time.monotonic\ntime.monotonic = lambda: real() / 30\n"
+"""For a sitecustomize.py: what has to come within a second has half a minute for it."""
+
+
+@pytest.fixture
+def slow_clock(tmp_path: Path) -> dict[str, str]:
+    """Variables for a program in which a second lasts for half a minute."""
+    (tmp_path / "sitecustomize.py").write_text(SLOW_CLOCK)
+    return {"PYTHONPATH": str(tmp_path)}
+
+
 class SlowModel:
-    """A model whose loading takes for as long as a file is there: its trial waits for that."""
+    """A model whose loading takes for as long as a file is there: its trial waits for that. The
+    clock of the chat is slow, too."""
 
     def __init__(self, model: Path, folder: Path) -> None:
         self.path = folder / "slow.gguf"
@@ -577,7 +599,7 @@ class SlowModel:
         self.gate, self.began = folder / "gate", folder / "began"
         self.gate.touch()
         (folder / "sitecustomize.py").write_text(
-            "import os, sys, time\n"
+            SLOW_CLOCK + "import os, sys\n"
             f"if sys.orig_argv[2:] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
             f"    open({str(self.began)!r}, 'w').close()\n"
             f"    while os.path.exists({str(self.gate)!r}):\n"

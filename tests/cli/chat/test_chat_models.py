@@ -122,7 +122,7 @@ def test_a_reply_that_fails_leaves_the_conversation_as_it_was(
 
 def test_a_timeout_ends_the_turn_and_not_the_chat(talk: Talk, scripted: Build) -> None:
     model = scripted(["la ", "li "], loop=True, stem="endless", ctx_train=65536)
-    chat = talk(model, "-c", "0", "--timeout", "200ms")
+    chat = talk(model, "-c", "0", "--timeout", "1s")
     said = chat.say("hello")
     assert "out of time (--timeout) · /continue goes on" in said
     reply = chat.saved().entries()[-1]

@@ -274,7 +274,7 @@ def test_a_stopped_prompt_comes_back_as_it_was(terminal: Start, tmp_path: Path, 
     screen.wait_for("Stopped")
     screen.send(f"stty -g | cmp - {modes} && echo the same; fg\n")
     screen.wait_for("the same\n")
-    screen.wait_for("> typed\n")
+    screen.wait_until(lambda: screen.lines()[-2:] == ["> typed", BOTTOM])
     screen.send(" more\r")
     screen.wait_for("read 'typed more'")
     screen.key("ctrl-d")

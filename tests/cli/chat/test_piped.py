@@ -261,7 +261,7 @@ def test_errors_are_lines_with_their_turn(chat: Ask, emoji_gguf: Path) -> None:
 
 
 def test_a_broken_model(chat: Ask, saved: Any, emoji_gguf: Path, nan_gguf: Path) -> None:
-    """Its words are out, and kept in a branch of their own; whoever goes on does so without them."""
+    """Its words are out, and kept in a branch of their own: who goes on does so without them."""
     done = chat("-m", nan_gguf, input=b"one\ntwo\n")
     assert (done.code, done.out) == (1, b"one two \n")
     done.check_line("error", "NaN")
@@ -319,7 +319,7 @@ def test_the_system_message_is_the_chats(chat: Ask, saved: Any, emoji_gguf: Path
 
 
 def test_each_turn_has_its_time(chat: Ask, saved: Any, endless_gguf: Path) -> None:
-    done = chat("-m", endless_gguf, "-c", "0", "--timeout", "0.4", input=b"one\ntwo\n")
+    done = chat("-m", endless_gguf, "-c", "0", "--timeout", "1.5", input=b"one\ntwo\n")
     assert (done.code, done.err) == (124, "")
     assert [line.startswith(b"xy") for line in done.out.splitlines()] == [True, True]
     replies = saved.conversation().entries()[1::2]
