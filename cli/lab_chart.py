@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 
 from nextok.cli.plot_figures import plain, wrapped
 from nextok.cli.plot_page import COLORS, Room
@@ -24,13 +24,15 @@ from nextok.cli.terminal_plot import (
 )
 from nextok.lab.axis import Axis
 from nextok.lab.chart import Chart, Series
-from nextok.lab.chart_axes import colors, shown_band, shown_points, x_axis, y_axis
+from nextok.lab.chart_axes import bar_room, colors, shown_band, shown_points, x_axis, y_axis
 
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
 _FRAME = 2
 """Columns between the names on the left and a field."""
-_MOST_NAME, _LEAST_BAR = 24, 10
-Points = Sequence[tuple[float, float]]
+_MOST_NAME, _LEAST_BAR = 24, 4
+_LEVELS = 56
+"""Points from the foot of a bar to its top: as many as the highest field has."""
+Points: TypeAlias = Sequence[tuple[float, float]]
 
 
 class _Shown(NamedTuple):
@@ -74,7 +76,7 @@ def _legend(named: Sequence[_Shown], room: Room) -> list[str]:
     """The letters, or their colours, with what they stand for."""
     lines: list[str] = []
     for one in named:
-        label = plain(one.series.label, room.signs)[: room.width - 4]
+        label = (chop_cells(plain(one.series.label, room.signs), room.width - 4) or [""])[0]
         sign = one.letter if not one.style else styled(room.signs.bars[-1], one.style)
         lines.append(f"{sign} {label}")
     return lines
@@ -116,10 +118,23 @@ def _dense(chart: Chart, series: Series, x: Axis, width: int) -> Points:
     if series.kind == "points":
         return points
     if series.kind == "bars":
-        low = y_axis(chart).low
-        steps = [low_part / 40 for low_part in range(41)]
-        return [(at, low + (top - low) * step) for at, top in points for step in steps]
+        return _filled(chart, series, x, width)
     return _joined(points, x, width, steps=series.kind == "steps")
+
+
+def _filled(chart: Chart, series: Series, x: Axis, width: int) -> Points:
+    """Points all over the bars, which stand beside those of the other series."""
+    bars = [one for one in chart.series if one.kind == "bars"]
+    wide = 0.84 * bar_room(chart) / len(bars)
+    shift = (bars.index(series) - len(bars) / 2) * wide
+    low = y_axis(chart).low
+    columns = [x.value((half + 0.5) / (2 * width)) for half in range(2 * width)]
+    return [
+        (column, low + (top - low) * part / _LEVELS)
+        for at, top in shown_points(chart, series)
+        for column in [one for one in columns if 0 <= one - at - shift < wide] or [at]
+        for part in range(_LEVELS + 1)
+    ]
 
 
 def _joined(points: Points, x: Axis, width: int, *, steps: bool = False) -> Points:
@@ -141,16 +156,24 @@ def _joined(points: Points, x: Axis, width: int, *, steps: bool = False) -> Poin
 def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[str]:
     """A line for every bar, those of one name together."""
     heights = [dict(shown_points(chart, one.series)) for one in each]
-    most = max((height for found in heights for height in found.values()), default=0.0) or 1.0
-    names = [plain(name, room.signs)[:_MOST_NAME] for name in chart.x_names]
+    scale = y_axis(chart)
+    most = min(_MOST_NAME, room.width // 3)
+    names = [(chop_cells(plain(name, room.signs), most) or [""])[0] for name in chart.x_names]
     wide = max(map(cell_len, names))
     bar = max(_LEAST_BAR, room.width - wide - 14)
+    low = scale.position(0.0) if not scale.log else 0.0
     yield from _texts(chart.y_label, room, _DIM)
     for place, name in enumerate(names):
         for one, found in zip(each, heights, strict=True):
             value = found.get(place, 0.0)
+            long = round(bar * max(0.0, scale.position(value) - low)) if value > 0 else 0
             sign = room.signs.bars[-1] if one.style or len(each) == 1 else one.letter
-            drawn = styled(sign * round(bar * value / most), one.style)
+            drawn = styled(sign * long, one.style)
             left = " " * (wide - cell_len(name)) + name
-            yield f"{left} {room.signs.side}{drawn} {value:,.3g}"
+            yield f"{left} {room.signs.side}{drawn} {_number(value)}"
             name = ""
+
+
+def _number(value: float) -> str:
+    """Three digits that count, and all of those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
