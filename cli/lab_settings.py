@@ -39,6 +39,8 @@ class CacheLabSettings(NamedTuple):
 
     cache_patience: float = 10.0
     """Seconds a reader waits."""
+    cache_cpu_time: bool = False
+    """Whether the processor's time is counted, not the clock's."""
 
 
 class DivergenceSettings(NamedTuple):

@@ -34,6 +34,8 @@ class CacheOptions:
     tokens: int = 160
     patience_seconds: float = 10.0
     """How long a reader waits."""
+    counted: str = ""
+    """What the subject's clock counts, where that is not what a clock on the wall does."""
 
 
 def work(prompt_tokens: int, options: CacheOptions) -> Work:
@@ -59,7 +61,7 @@ def run(subject: Subject, options: CacheOptions, progress: Progress) -> Findings
         prompt_tokens=len(prompt),
         patience_seconds=options.patience_seconds,
         margin=margin,
-        settings=subject.settings,
+        settings=" · ".join(filter(None, [subject.settings, options.counted])),
     )
     return Findings(
         experiment="cache",
