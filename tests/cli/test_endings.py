@@ -278,7 +278,7 @@ def test_a_timeout_in_decode(start: Start, loop_gguf: Path) -> None:
 
 
 def test_a_timeout_in_prefill(start: Start, prefilling: list[str]) -> None:
-    code, out, err = finish(start("--json", "--timeout", "3", *prefilling))
+    code, out, err = finish(start("--json", "--timeout", "6", *prefilling))
     assert (code, err) == (124, "")
     assert json.loads(out)["finish_reason"] == "timeout"
 
@@ -300,12 +300,12 @@ def test_a_stalled_engine(start: Start, prefilling: list[str]) -> None:
 
 
 def test_a_slow_reader_is_no_stall(start: Start, loop_gguf: Path) -> None:
-    process = start("-m", str(loop_gguf), "-n", "3000", "--stall-timeout", "1", "hi")
+    process = start("-m", str(loop_gguf), "-n", "1600", "--stall-timeout", "1", "hi")
     wait_until_full(process)
     time.sleep(2)  # the engine is idle, not stalled
     code, out, _ = finish(process)
     assert code == 0
-    assert len(out.split()) == 3000
+    assert len(out.split()) == 1600
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
