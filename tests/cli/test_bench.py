@@ -211,6 +211,15 @@ def test_a_failure_is_one_object(ask: Ask, tmp_path: Path) -> None:
     assert ran.code == 1 and ran.object["code"] == 1
 
 
+def test_what_was_measured_before_a_failure_is_shown(bench: Ask, nan_gguf: Path) -> None:
+    """Its passes can be timed; the answer after them cannot be drawn."""
+    ran = bench("-m", nan_gguf)
+    assert ran.code == 1 and b"0 of 2 rounds, error" in ran.out and b"decode at 16" in ran.out
+    ran.check_line("error", "NaN")
+    failed = bench("-m", nan_gguf, "--json")
+    assert (failed.code, failed.object["code"]) == (1, 1)
+
+
 def test_sizes_beyond_the_training_are_left_out(bench: Ask, scripted: Callable[..., Path]) -> None:
     path = scripted(["la ", "li "], loop=True, stem="short", ctx_train=20)
     ran = bench("-m", path, "--json")
