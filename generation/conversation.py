@@ -8,41 +8,23 @@ from any number of its first lines. Refuses to know files, templates and tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import replace
 
 from nextok.generation.conversation_record import Record, message_record
-from nextok.generation.conversation_state import ConversationState
+from nextok.generation.conversation_view import Branch, ConversationView
 from nextok.generation.finish import FinishReason
-from nextok.generation.message import Message
 from nextok.generation.message_tree import ASSISTANT, USER, Entry
 
 __all__ = ["Branch", "Conversation", "Entry"]
 
-CUT = frozenset(FinishReason) - {FinishReason.EOS, FinishReason.STOP, FinishReason.ERROR}
-"""After these a reply can be continued: the model had more to say."""
-_TITLE_LENGTH = 60
 
-
-@dataclass(frozen=True, kw_only=True)
-class Branch:
-    """A path one can switch to: a named one, or "#12", which ends with message 12."""
-
-    name: str
-    messages: int
-    """How many it has."""
-    last: str
-    """The text of the last one."""
-    is_current: bool
-
-
-class Conversation:
+class Conversation(ConversationView):
     """Verbs move the head; views read the path that ends there."""
 
     def __init__(self, record: Callable[[Record], None] | None = None) -> None:
         """record: told of every change, after it is made; it may append it to a file."""
+        super().__init__()
         self._tell = record
-        self._state = ConversationState()
 
     def apply(self, record: Record) -> None:
         """Replay one record, without telling `record`. ValueError, nothing changed: no fit."""
@@ -51,74 +33,6 @@ class Conversation:
     def records(self) -> Iterator[dict[str, object]]:
         """The whole as records, for a fresh copy."""
         return self._state.records()
-
-    # What is so.
-
-    @property
-    def system(self) -> str | None:
-        """The system message. It stands before every branch."""
-        return self._state.system
-
-    @property
-    def model(self) -> str | None:
-        """The name of the model that was last talked to."""
-        return self._state.model
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """What the user has set in this conversation, as texts."""
-        return MappingProxyType(self._state.settings)
-
-    @property
-    def title(self) -> str:
-        """The first line of the first message, shortened; empty before it is said."""
-        first = next(iter(self.entries() or self._state.tree), None)
-        lines = first.content.strip().splitlines() if first else []
-        line = " ".join(lines[0].split()) if lines else ""
-        return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
-
-    @property
-    def head(self) -> int | None:
-        """The id of the last message of the path; None when it is empty."""
-        return self._state.head
-
-    @property
-    def current_branch(self) -> str:
-        """Its name. There always is one, and it moves with the head."""
-        return self._state.current
-
-    def entries(self) -> list[Entry]:
-        """The path, all of it."""
-        return self._state.tree.path(self.head)
-
-    def window(self) -> list[Entry]:
-        """The path without what was dropped for room."""
-        path = self.entries()
-        place = {entry.id: index for index, entry in enumerate(path)}
-        starts = (place[start] for start in reversed(self._state.window_starts) if start in place)
-        return path[next(starts, 0) :]
-
-    def messages(self) -> list[Message]:
-        """What a chat template is given: the system message, if any, and the window."""
-        system = [] if self.system is None else [Message("system", self.system)]
-        return [*system, *(Message(entry.role, entry.content) for entry in self.window())]
-
-    @property
-    def pending(self) -> Entry | None:
-        """The last message if it is the user's: it was never answered, or is about to be."""
-        return self._last(USER)
-
-    @property
-    def can_continue(self) -> bool:
-        """Whether the last message is a reply that was cut."""
-        reply = self._last(ASSISTANT)
-        return reply is not None and reply.finish in CUT
-
-    def branches(self) -> list[Branch]:
-        """The named ones, then the ends of abandoned paths, which no named one reaches."""
-        return [self._branch(name, tip) for name, tip in self._state.tips().items()]
-
-    # What can be done.
 
     def set_system(self, text: str | None) -> None:
         """None takes it away; an empty one is a message that says nothing."""
@@ -240,22 +154,8 @@ class Conversation:
         self._change(message_record(entry))
         return self._state.tree[entry.id]
 
-    def _last(self, role: str) -> Entry | None:
-        """The head's entry, if it is of that role."""
-        last = None if self.head is None else self._state.tree[self.head]
-        return last if last is not None and last.role == role else None
-
     def _last_of_user(self) -> Entry | None:
         reply = self._last(ASSISTANT)
         if reply is None or reply.parent is None:
             return self.pending
         return self._state.tree[reply.parent]
-
-    def _branch(self, name: str, tip: int | None) -> Branch:
-        path = self._state.tree.path(tip)
-        return Branch(
-            name=name,
-            messages=len(path),
-            last=path[-1].content if path else "",
-            is_current=name == self.current_branch,
-        )
