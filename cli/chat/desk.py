@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from nextok.backends.chat_folder import ChatFolder
     from nextok.cli.answer import Answer
     from nextok.cli.chat.screen import Screen
-    from nextok.cli.chat.session import Session, Turn
+    from nextok.cli.chat.session import Session
+    from nextok.cli.chat.turn import Turn
 
 TurnMaker: TypeAlias = "Callable[[Sequence[Answer]], Turn]"
 

@@ -44,7 +44,7 @@ from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
     from nextok.cli.answer import Answer
-    from nextok.cli.chat.session import Turn
+    from nextok.cli.chat.turn import Turn
 
 _SWALLOWED = 1.0
 """Seconds after an interrupted reply in which Ctrl-C at the prompt does nothing."""

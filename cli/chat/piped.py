@@ -18,7 +18,8 @@ from nextok.cli.chat.chat_settings import with_settings
 from nextok.cli.chat.command import make_session
 from nextok.cli.chat.keeping import model_of
 from nextok.cli.chat.piped_lines import piped_messages
-from nextok.cli.chat.session import Session, Turn
+from nextok.cli.chat.session import Session
+from nextok.cli.chat.turn import Turn
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, FAILED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation

@@ -1,4 +1,4 @@
-"""A conversation, the model it is with, and where it is kept: what a terminal and a pipe share.
+"""A session of a chat: its turns, for a terminal and for a pipe.
 
 Promises that a turn that fails leaves the conversation as it was: nothing of it is fed to a model.
 Knows nothing of keys or screens.
@@ -6,19 +6,15 @@ Knows nothing of keys or screens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nextok.cli.chat.engine import Engine, Request
-from nextok.cli.chat.keeping import state_key
-from nextok.cli.chat.loading import Loading
+from nextok.cli.chat.companion import Companion
+from nextok.cli.chat.engine import Engine
 from nextok.cli.chat.rendering import Begun
 from nextok.cli.chat.reply import COMPLETE, Spoken, Stage, figures, speak
-from nextok.cli.chat.room import Room
-from nextok.cli.oneshot import drawn, facts, splitter, stop_strings
+from nextok.cli.chat.turn import Turn, ask
 from nextok.cli.prompting import check_plausible
-from nextok.cli.thread_choice import is_repeatable, may_adapt
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
 
@@ -28,27 +24,12 @@ if TYPE_CHECKING:
     from nextok.cli.chat.keeping import Keeping
     from nextok.cli.chat.turn_notes import TurnNotes
     from nextok.cli.console import Console
-    from nextok.cli.report import Outcome
     from nextok.cli.resolution import Resolved
     from nextok.cli.status import Status
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turn:
-    """What came of a turn."""
-
-    outcome: Outcome
-    kept: bool
-    """Whether it is part of the conversation: not when it failed or was cut before its first word.
-    """
-    taken_back: bool
-    """Whether the message is no part of it any more either."""
-    signal_number: int
-    """The signal that ends the process with the turn; 0 when it goes on."""
-
-
-class Session:
-    """One chat."""
+class Session(Companion):
+    """One sitting."""
 
     def __init__(
         self,
@@ -62,85 +43,20 @@ class Session:
         stage: Stage,
         notes: TurnNotes,
     ) -> None:
-        self.conversation = conversation
-        self.keeping = keeping
-        self.engine: Engine | None = None
-        self.resolved = resolved
-        self.note: Callable[[str], None] = console.note
-        """Says one line between two turns."""
+        super().__init__(
+            conversation=conversation,
+            keeping=keeping,
+            store=store,
+            resolved=resolved,
+            console=console,
+            status=status,
+            stage=stage,
+        )
         self.last: Spoken | None = None
         """The last reply, with its figures."""
         self._cut: tuple[int, tuple[int, ...]] | None = None
         """The last reply's id and tokens, to go on from."""
-        self._is_ahead = False
-        """Whether the cache holds more of this chat than the state that is kept."""
         self._notes = notes
-        self._store = store
-        self._console = console
-        self._loading = Loading(stage, console, status)
-        self.status = status
-        self.stage = stage
-
-    # -- the model
-
-    def load(self, reference: str | None = None) -> Engine:
-        """Load the model, another one if `reference` is given, and free the old one.
-
-        An interrupt raises Aborted within moments; the model that was there stays. Raises
-        NextokError like the load of a single answer.
-        """
-        resolved = self.resolved
-        if reference is not None:
-            resolved = resolved.with_set({"model": reference})
-        engine = self._loading.engine(resolved)
-        self.unload()
-        self.engine, self.resolved = engine, engine.loaded.resolved
-        self.conversation.set_model(engine.reference)
-        self._restore()
-        return engine
-
-    def open(self, name: str | None) -> None:
-        """Put this chat away and take up another one, or begin anew with the same model.
-
-        Raises UsageError, the present chat as it was.
-        """
-        keeping = self.keeping.another()
-        conversation = Conversation(keeping.record)
-        if name is None:
-            conversation.set_system(self.conversation.system)
-        else:
-            keeping.take_up(name, conversation)
-        self.keep_state()
-        self.keeping.close()
-        self.keeping, self.conversation = keeping, conversation
-        self._restore()
-
-    def _restore(self) -> None:
-        self._is_ahead = False
-        if self.engine is not None and self.keeping.name is not None:
-            self.engine.restore(self._store, state_key(self.keeping.name))
-
-    def unload(self) -> None:
-        """Keep what the model has read, and free it."""
-        if self.engine is not None:
-            self.keep_state()
-            self.engine.close()
-        self.engine = None
-
-    def keep_state(self) -> None:
-        """Put the KV state where the next process finds it."""
-        if not (self._is_ahead and self.keeping.wanted):
-            return
-        if self.engine is not None and self.keeping.name is not None:
-            self.engine.keep(self._store, state_key(self.keeping.name))
-            self._is_ahead = False
-
-    def forget_state(self, name: str | None = None) -> None:
-        """Take the KV state of a chat (this one, without a name) from the disk."""
-        self._is_ahead = self._is_ahead or name is None
-        self._store.remove(state_key(name or self.keeping.name or ""))
-
-    # -- turns
 
     def say(self, text: str, answers: Sequence[Answer]) -> Turn:
         """The user says something and the model replies. Raises NextokError."""
@@ -250,36 +166,17 @@ class Session:
         )
 
     def _spoken(self, engine: Engine, answers: Sequence[Answer], begun: Begun | None) -> Spoken:
-        asked_at, resolved = self.stage.clock(), self.resolved
-        self._is_ahead = True
+        asked_at = self.stage.clock()
+        self._state.is_ahead = True
         self.conversation.set_model(engine.reference)
         self.stage.abort.rearm()
-        engine.rendering.settings = resolved.prompt
-        room = Room(engine.rendering, engine.context_size, self.note)
-        mode, limit = resolved.chat.on_full, resolved.stops.max_tokens
-        room.make(self.conversation, mode=mode, max_tokens=limit, begun=begun)
-        messages = self.conversation.messages()
-        if begun is not None:
-            messages = messages[:-1]
-        tokens = engine.rendering.tokens(messages, begun)
-        sampling = drawn(resolved, engine.weights)
-        request = Request(
+        asked = ask(
+            engine,
+            self.conversation,
+            self.resolved,
+            note=self.note,
+            begun=begun,
             asked_at=asked_at,
-            tokens=tokens,
-            sampling=sampling,
-            max_tokens=limit,
-            stops=stop_strings(resolved),
-            splitter=splitter(tokens),
-            think_budget=resolved.chat.think_budget,
-            adapts=may_adapt(resolved),
-            repeatable=is_repeatable(resolved),
-            begun=(begun and begun.ids) or (),
-            keep=room.kept_beginning(messages) if mode == "shift" else None,
         )
-        known = facts(engine.loaded, tokens, sampling)
-        return speak(self.stage, engine, request, known, answers, resolved.stops)
-
-    def close(self) -> None:
-        """The chat is over."""
-        self.unload()
-        self.keeping.close()
+        stops = self.resolved.stops
+        return speak(self.stage, engine, asked.request, asked.facts, answers, stops)
