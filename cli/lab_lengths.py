@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _TOKENS, _FULL_TOKENS = 256, 1024
 _PROMPTS = 24
+_SECONDS_PER_DRAW = 1.5e-6
+"""Of one answer, for all families, at most."""
+_LONG = 30.0
+"""Seconds of computing that are said before."""
 
 
 class _Source(NamedTuple):
@@ -60,6 +64,9 @@ def run(bench: Bench) -> Findings:
         over=OverCap(own.lengths_over),
         draws=_draws(bench, shared),
     )
+    seconds = _SECONDS_PER_DRAW * options.draws.replicates * len(source.data.answers)
+    if seconds > _LONG:
+        bench.announce_seconds(seconds)
     return run_lengths(source.data, options, bench.progress("lengths"))
 
 

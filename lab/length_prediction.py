@@ -95,7 +95,8 @@ def _held_out(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Of each fold the predicted lengths and the true ones."""
     for fold in folds:
-        rest = np.setdiff1d(np.arange(len(lengths)), fold)
+        rest = np.ones(len(lengths), dtype=bool)
+        rest[fold] = False
         yield predict(prompts[rest], lengths[rest], prompts[fold]), lengths[fold]
 
 

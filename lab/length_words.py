@@ -52,6 +52,8 @@ def _compared(cost: CostRatio | None) -> str:
 
 
 def _family(study: Study) -> str:
+    if not study.sample.ended.any():
+        return "Every answer was cut off: nothing tells which distribution the lengths come from."
     if not study.accepted:
         nearest = study.nearest
         return (

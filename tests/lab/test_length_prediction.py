@@ -81,10 +81,10 @@ def test_equal_values_share_their_places() -> None:
 
 
 def test_groups_of_prompts() -> None:
-    answers = [Answer(tokens=place, prompt_tokens=place) for place in range(1, 101)]
+    answers = [Answer(tokens=place, prompt_tokens=place) for place in range(1, 201)]
     groups = by_prompt(answers)
     assert len(groups) == 20
-    assert (groups[0].shortest, groups[-1].longest) == (1, 100)
+    assert (groups[0].shortest, groups[-1].longest) == (1, 200)
     for before, after in itertools.pairwise(groups):
         assert before.longest < after.shortest
         assert before.shortest <= before.quartiles[1] <= before.longest

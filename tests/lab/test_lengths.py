@@ -100,7 +100,7 @@ def test_three_sentences_with_the_figures(known: Findings) -> None:
     spread, _, use = known.sentences
     seen = figures(known)
     assert f"200 answers have {seen['mean']:.0f} tokens on average" in spread
-    assert f"the longest 2 answers (1 %) take {100 * seen['top1_share']:.1f} % of" in spread
+    assert f"the longest 2 answers (1.0 %) take {100 * seen['top1_share']:.1f} % of" in spread
     assert use.startswith("A cap of 768 tokens cuts 0.50 % of the answers and saves 0.55 %")
     assert "saves 100 % of the wait" in use
 
@@ -169,6 +169,12 @@ def test_data_that_hardly_have_a_distribution(tokens: list[int]) -> None:
     findings = found(data(np.array(tokens)))
     assert len(findings.sentences) == 3
     figures(findings)
+
+
+def test_answers_that_were_all_cut_tell_no_family() -> None:
+    answers = tuple(Answer(tokens, True) for tokens in (5, 9, 30))
+    findings = found(LengthData(source="x", answers=answers))
+    assert findings.sentences[1].startswith("Every answer was cut off")
 
 
 class Ending:
