@@ -34,7 +34,7 @@ def _waits(found: Abandonment, notes: tuple[str, ...]) -> Chart:
     """How many wait longer than so long."""
     load = found.service.load(found.rate)
     return Chart(
-        name="abandonment-delay",
+        name="delay",
         title=f"Who waits longer, at {load:.0%} load",
         x_label="queueing delay (s)",
         y_label="requests that wait longer (%)",
@@ -65,7 +65,7 @@ def _loads(found: Abandonment, notes: tuple[str, ...]) -> Chart:
         (PROPAGATED, [both.propagated for _, both in found.by_load]),
     )
     return Chart(
-        name="abandonment-load",
+        name="load",
         title="The fuller the slots, the more it matters: 95th percentile of the delay",
         x_label="load if every answer is made to its end (%)",
         y_label="queueing delay, p95 (s)",
@@ -80,7 +80,7 @@ def _loads(found: Abandonment, notes: tuple[str, ...]) -> Chart:
 def _gains(found: Abandonment, notes: tuple[str, ...]) -> Chart:
     """Capacity gained, by the share of abandoned requests."""
     return Chart(
-        name="abandonment-capacity",
+        name="capacity",
         title="Capacity gained by stopping when the reader has gone",
         x_label="requests that are abandoned (%)",
         y_label="more requests on the same slots (%)",
@@ -101,7 +101,7 @@ def _real(departures: Sequence[Departure], about: str) -> Chart:
     places = list(range(len(departures)))
     made = [one.left.tokens_made for one in departures]
     return Chart(
-        name="abandonment-real",
+        name="real",
         title="Real generations: tokens made when the reader stays, and leaves",
         x_label="generation",
         y_label="tokens made",

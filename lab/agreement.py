@@ -106,8 +106,19 @@ class Agreement:
     @property
     def departure(self) -> Survival | None:
         """From where on (1 − ε)^N is not what is seen; None: nowhere that enough texts bear."""
-        borne = [point for point in self.curve if point.at_risk >= _FEWEST_AT_RISK]
-        return first_departure(borne, self.epsilon)
+        return first_departure(self._borne, self.epsilon)
+
+    @property
+    def farthest(self) -> Survival:
+        """Where (1 − ε)^N and what is seen are farthest apart, of what enough texts bear."""
+        return max(
+            self._borne or self.curve[:1],
+            key=lambda point: abs(point.share - geometric(self.epsilon, point.steps)),
+        )
+
+    @property
+    def _borne(self) -> list[Survival]:
+        return [point for point in self.curve if point.at_risk >= _FEWEST_AT_RISK]
 
     @property
     def divergence(self) -> float:

@@ -10,10 +10,12 @@ from nextok.lab.chart import Chart, Series
 from nextok.lab.divergence_data import Compared
 from nextok.lab.divergence_words import CAVEAT
 from nextok.lab.survival import geometric
-from nextok.lab.variants import Comparison
+from nextok.lab.variants import OWN, Comparison
 
 _POINTS = 16
 """Of (1 − ε)^N."""
+_LEAST = 0.002
+"""Points below would lie on the axis."""
 _BINS = 24
 """Points of a curve over positions: means of so many stretches."""
 
@@ -35,11 +37,12 @@ def _survival(way: str, compared: Sequence[Compared], notes: tuple[str, ...]) ->
     each = [(one, one.ways[way]) for one in compared if way in one.ways]
     longest = _longest(each)
     return Chart(
-        name=f"divergence-survival-{way}",
+        name=f"survival-{way}",
         title=f"How long the text stays the reference's ({way})",
-        x_label="tokens generated",
+        x_label="tokens generated (log scale)",
         y_label="share of texts that are still the same",
         series=tuple(series for one, seen in each for series in _survivals(one, seen, longest)),
+        x_scale="log",
         y_range=(0.0, 1.02),
         marks=tuple((float(one), f"N = {one:,}") for one in HORIZONS if one <= longest),
         notes=(*notes, f"Points: (1 − ε)^N with ε as measured. It supposes {CAVEAT}."),
@@ -56,11 +59,12 @@ def _survivals(one: Compared, agreement: Agreement, longest: int) -> Iterator[Se
     if shares[-1] == 0:  # and so it stays
         steps, shares = [*steps, longest], [*shares, 0.0]
     yield Series(label=one.label, x=steps, y=shares, kind="steps")
-    places = sorted({round(longest * place / _POINTS) for place in range(1, _POINTS + 1)})
+    places = sorted({round(longest ** (place / _POINTS)) for place in range(_POINTS + 1)})
+    shown = [tokens for tokens in places if geometric(rate, tokens) >= _LEAST]
     yield Series(
         label=f"(1 − {rate:.4f})^N",
-        x=places,
-        y=[geometric(rate, tokens) for tokens in places],
+        x=shown,
+        y=[geometric(rate, tokens) for tokens in shown],
         kind="points",
         like=one.label,
     )
@@ -69,7 +73,7 @@ def _survivals(one: Compared, agreement: Agreement, longest: int) -> Iterator[Se
 def _divergence(compared: Sequence[Compared], notes: tuple[str, ...]) -> Chart:
     """Greedy texts: the mean over stretches of positions."""
     return Chart(
-        name="divergence-kl",
+        name="kl",
         title="How far the distributions are apart along the reference's text",
         x_label="position in the text (tokens)",
         y_label="KL divergence from the reference (nats, log scale)",
@@ -103,12 +107,12 @@ def _lengths(compared: Sequence[Compared], notes: tuple[str, ...]) -> Chart:
     names = []
     for one in compared:
         for way, agreement in one.ways.items():
-            names.append(f"{one.label} · {way}")
+            names.append(f"{one.label.removesuffix(OWN)}, {way}")
             shares = (agreement.short, agreement.early(short), agreement.long)
             for values, group in zip(groups.values(), shares, strict=True):
                 values.append(float("nan") if group.share is None else group.share)
     return Chart(
-        name="divergence-lengths",
+        name="lengths",
         title="Texts that are the reference's token for token, by their length",
         x_label="variant, and how tokens are chosen",
         y_label="share of texts",

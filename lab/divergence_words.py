@@ -85,7 +85,7 @@ def _parting(one: Agreement) -> str:
     """From where on the model is wrong, which way, and what the measured margins say of why."""
     departure = one.departure
     if departure is None:
-        return "so few texts do not tell the two apart"
+        return _undecided(one)
     longer = departure.low > geometric(one.epsilon, departure.steps)
     how = "longer" if longer else "less long"
     said = f"from token {departure.steps:,} on they last {how} than that"
@@ -95,6 +95,16 @@ def _parting(one: Agreement) -> str:
     return (
         f"{said}, for the chance is not the same everywhere: where they differ the reference's "
         f"likeliest token leads by {differing:.2f}, elsewhere by {agreeing:.2f} (medians)"
+    )
+
+
+def _undecided(one: Agreement) -> str:
+    """No interval leaves the model out: how far apart they are all the same."""
+    farthest, count = one.farthest, len(one.runs)
+    expected = geometric(one.epsilon, farthest.steps)
+    return (
+        f"farthest apart they are after {farthest.steps:,} tokens ({_percent(farthest.share)}, "
+        f"{_percent(expected)}), and {count} texts do not tell that from chance"
     )
 
 

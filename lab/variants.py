@@ -24,6 +24,8 @@ from nextok.lab.subject import Subject
 
 REFERENCE = "F16"
 """What is taken for the model itself: half precision loses less than any other step here."""
+OWN = " (the file)"
+"""Ends the label of the file as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,8 @@ class Comparison:
     @property
     def title(self) -> str:
         """What is compared with what, in words."""
-        what = " and ".join(variant.label for variant in self.variants)
+        *labels, last = [variant.label for variant in self.variants]
+        what = f"{', '.join(labels)} and {last}" if labels else last
         if self.reference.label == REFERENCE and self.file_type != REFERENCE:
             return f"{what} against the {REFERENCE} made of the {self.file_type} file"
         return f"{what} against {self.reference.label}"
@@ -109,7 +112,7 @@ def quantized(subject: Subject, types: Sequence[str], progress: Progress) -> Com
     if own_type == REFERENCE:
         return Comparison(reference=own, variants=_some(map(made, wanted)), file_type=own_type)
     reference = made(REFERENCE)
-    variants = (replace(own, label=f"{own_type} (the file)"), *map(made, wanted))
+    variants = (replace(own, label=f"{own_type}{OWN}"), *map(made, wanted))
     return Comparison(reference=reference, variants=variants, file_type=own_type)
 
 
