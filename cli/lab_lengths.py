@@ -48,11 +48,12 @@ def run(bench: Bench) -> Findings:
     if find_spec("scipy") is None:
         raise OutputError("fits need scipy: pip install 'nextok[lab]'")
     other = None if own.lengths_other is None else read_log(own.lengths_other)
-    source = _source(bench, own, shared)
+    # Before the answers: after an abort there is no time for it.
     from nextok.lab.length_sample import OverCap
     from nextok.lab.lengths import LengthsOptions
     from nextok.lab.lengths import run as run_lengths
 
+    source = _source(bench, own, shared)
     options = LengthsOptions(
         clock=bench.clock,
         model=source.model,
