@@ -7,10 +7,11 @@ answer does, so that a generation of which nobody could tell the end has a row, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.generation.errors import ContextError, EngineError, NextokError, OutputError
-from nextok.generation.events import Event, Finish, Prefill, Token
+from nextok.generation.events import Event, Finish, Prefill, Threads, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.reasoning import Span, SpanKind
 from nextok.generation.timings import Stopwatch
@@ -77,11 +78,15 @@ class Notes:
         elif isinstance(event, Prefill):
             self._cached_tokens = event.cached
             self._watch.prefill(self._clock(), done=event.done == event.total)
+        elif isinstance(event, Threads):
+            if self._facts is not None:  # in case nobody can tell the end
+                self._facts = replace(self._facts, threads=event.threads)
         elif isinstance(event, Finish):
             self._finish = event
 
     def finish(self, facts: RunFacts, outcome: Outcome) -> None:
-        """The last event has said it all."""
+        """The last event has said it all but what changed on the way."""
+        self._facts = facts
 
     def fail(self, message: str, code: int) -> None:
         """Whoever knows why says it at the end."""

@@ -18,6 +18,8 @@ _STALL = "!"
 _LEAST_BARS = 6
 _SPARKLINE = 3
 """Its rank: parts that come before it may take its room."""
+_LONG, _VERY_LONG = 9.9995, 999.95
+"""Seconds: of more, milliseconds are no use, then tenths."""
 _GAP = "  "
 _PLAIN, _DIM = "", "2"
 INKS = {
@@ -85,8 +87,7 @@ def _fitting(parts: Sequence[Part], room: int, reserved: int) -> tuple[list[Part
 
 def _parts(reading: Reading) -> list[Part]:
     """What there is to say, in the line's order."""
-    ttft = _milliseconds(reading.ttft_seconds).strip()
-    parts = [Part(6, _labelled("TTFT", ttft, "ms"))]
+    parts = [Part(6, _labelled("TTFT", *_waited(reading.ttft_seconds)))]
     if reading.spread is not None:
         parts += _spread(reading.spread, reading.pace)
     if reading.tokens_per_second is not None:
@@ -146,6 +147,13 @@ def short(value: float) -> str:
         return f"{value / 1000:.0f}k".rjust(4)
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:.{digits}f}".rjust(4)
+
+
+def _waited(seconds: float) -> tuple[str, str]:
+    """A wait, and its unit: seconds from ten on."""
+    if seconds < _LONG:
+        return _milliseconds(seconds).strip(), "ms"
+    return f"{seconds:.1f}" if seconds < _VERY_LONG else f"{seconds:.0f}", "s"
 
 
 def _milliseconds(seconds: float) -> str:

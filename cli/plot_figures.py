@@ -34,7 +34,8 @@ class Shown:
 
 def plain(text: str, signs: Signs) -> str:
     """A text of ours or of a file's: harmless, on one line, our signs in it replaced."""
-    return one_line(text).replace(" · ", f" {signs.dot} ").replace("×", signs.loud)
+    said = one_line(text).replace(" · ", f" {signs.dot} ").replace("×", signs.loud)
+    return said.replace("→", signs.then)
 
 
 def wrapped(text: str, width: int, signs: Signs) -> list[str]:

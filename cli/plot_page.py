@@ -40,6 +40,8 @@ NARROWEST, WIDEST = 40, 120
 """Columns of a page."""
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
 COLORS = ("\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[34m", "\x1b[32m", "\x1b[31m")
+_MOST_MARK_ROWS = 4
+"""Of thread counts: a run that changed its mind all the time needs no more."""
 _FRAME = 2
 """Columns between the names on the left and a field."""
 
@@ -81,6 +83,7 @@ def page(series: Sequence[Series], room: Room) -> list[str]:
             title="token index",
             signs=room.signs,
         ),
+        *_thread_marks(shown, width, margin, room.signs),
         "",
         *counts.lines(width, margin),
         "",
@@ -132,6 +135,18 @@ def _scatter(
     ]
     tokens = token_axis([one.series for one in shown])
     return scatter_rows(layers, tokens, gaps, width=width, height=height, signs=signs)
+
+
+def _thread_marks(shown: Sequence[Shown], width: int, margin: int, signs: Signs) -> Iterator[str]:
+    """Arrows up to the tokens from which on another number of threads computed."""
+    tokens = token_axis([one.series for one in shown])
+    marks = [
+        (place_of(index, tokens, width), word if len(shown) == 1 else f"{one.letter}: {word}")
+        for one in shown
+        for index, word in one.series.thread_marks
+    ]
+    for row in mark_rows(marks, width, signs)[:_MOST_MARK_ROWS]:
+        yield " " * (margin + _FRAME) + row
 
 
 class _Counts:

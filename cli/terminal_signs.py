@@ -25,12 +25,13 @@ class Signs:
     arrow: str = "▲"
     dot: str = "·"
     ellipsis: str = "…"
+    then: str = "→"
 
 
 UNICODE = Signs()
 ASCII = Signs(
     bars=" .:|", density=".:#", loud="x", side="|", tick="+", corner="+", line="-", notch="+",
-    arrow="^", dot="-", ellipsis="~",
+    arrow="^", dot="-", ellipsis="~", then="->",
 )  # fmt: skip
 
 

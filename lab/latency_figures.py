@@ -50,6 +50,16 @@ class Series:
         return [points[place] for place in self.stalls]
 
     @property
+    def thread_marks(self) -> list[tuple[int, str]]:
+        """The token index from which on another number of threads computed, and that number."""
+        last = self.generation.indexes[-1]
+        return [
+            (one.index, f"{one.threads} thread{'' if one.threads == 1 else 's'}")
+            for one in self.generation.thread_changes
+            if one.index <= last
+        ]
+
+    @property
     def percentiles_ms(self) -> tuple[tuple[str, float], ...]:
         """The three that are marked, ascending."""
         spread = self.latency_ms

@@ -38,6 +38,8 @@ _MOST_TITLE, _MOST_SETTINGS = 74, 112
 _LINES: Mapping[str, Literal["-", "--", ":"]] = {"p50": "-", "p95": "--", "p99": ":"}
 _APART = 0.045
 """Of the panel's height: names of percentiles are no closer than this."""
+_WORD = 0.09
+"""Of its width: words about threads are no closer."""
 _MANY_POINTS = 5000
 """From here on an SVG holds the points as one image: as paths they would be megabytes."""
 
@@ -100,6 +102,25 @@ def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
             edgecolors=INK, linewidths=1.2, zorder=4,
         )  # fmt: skip
         _corner(panel, f"○ {STALL_TEXT}")
+    _mark_threads(panel, each, tokens)
+
+
+def _mark_threads(panel: Axes, each: Sequence[tuple[Series, Look]], tokens: Axis) -> None:
+    """Where the number of threads changed: a line and a word, or a notch for each of several."""
+    labelled = -1.0
+    for one, look in each:
+        for index, word in one.thread_marks:
+            place = tokens.position(index)
+            if len(each) > 1:
+                panel.axvline(index, ymin=0.95, color=look.color, linewidth=2, zorder=2)
+                continue
+            panel.axvline(index, color=FAINT, linewidth=0.8, linestyle=(0, (2, 2)), zorder=2)
+            if place >= labelled:
+                labelled = place + _WORD
+                panel.text(
+                    place + 0.006, 0.985, word, transform=panel.transAxes,
+                    fontsize=9, color=FAINT, va="top", zorder=4,
+                )  # fmt: skip
 
 
 def _scatter(panel: Axes, one: Series, look: Look, gaps: Axis) -> None:

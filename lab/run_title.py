@@ -25,6 +25,8 @@ class Setting(Enum):
 Words: TypeAlias = Mapping[Setting, str]
 
 _HEADING = (Setting.MODEL, Setting.QUANTIZATION)
+_MOST_COUNTS = 4
+"""Counts of threads, one after the other; of more, the extremes are said."""
 _OWN = (Setting.SEED, Setting.PROMPT, Setting.DRAFTED)
 """Different in almost every run: said where all share it, and no mark of one."""
 
@@ -56,7 +58,7 @@ def _words(generation: Generation) -> Words:
     said = {
         Setting.MODEL: known.model,
         Setting.QUANTIZATION: _quantization(known.model, known.quantization),
-        Setting.THREADS: _count(known.threads, "thread"),
+        Setting.THREADS: _threads(generation.thread_counts),
         Setting.CONTEXT: _count(known.context_tokens, "token", "context of "),
         Setting.TEMPERATURE: _value("temperature", known.temperature),
         Setting.SEED: _value("seed", known.seed),
@@ -69,6 +71,15 @@ def _words(generation: Generation) -> Words:
 def _quantization(model: str | None, said: str | None) -> str | None:
     """None where the model's name has it already, as most have."""
     return None if said is None or said.lower() in (model or "").lower() else said
+
+
+def _threads(counts: Sequence[int]) -> str | None:
+    """What a run had: 1 thread, 2→1 threads, 1 to 4 threads (9 changes)."""
+    if len(counts) < 2:
+        return _count(counts[0], "thread") if counts else None
+    if len(counts) <= _MOST_COUNTS:
+        return f"{'→'.join(map(str, counts))} threads"
+    return f"{min(counts)} to {max(counts)} threads ({len(counts) - 1} changes)"
 
 
 def _prompt(generation: Generation) -> str | None:

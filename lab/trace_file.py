@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from nextok.generation.errors import UsageError
 from nextok.lab.trace_fields import Fields, fields_of, inner, number, text, whole
-from nextok.lab.traced_generation import Generation, RunSettings
+from nextok.lab.traced_generation import Generation, RunSettings, ThreadChange
 
 _PATIENCE = 100
 """Lines without one of a trace's own after which a file is taken for something else."""
@@ -151,8 +151,17 @@ def _end(known: Generation, fields: Fields) -> Generation:
     )  # fmt: skip
 
 
+def _threads(known: Generation, fields: Fields) -> Generation:
+    index, threads = whole(fields, "i"), whole(fields, "threads")
+    before = known.thread_counts
+    if index is None or not threads or before[-1:] == (threads,):
+        return known
+    change = ThreadChange(index=index, threads=threads)
+    return replace(known, thread_changes=(*known.thread_changes, change))
+
+
 _LEARN: Mapping[str, Callable[[Generation, Fields], Generation]] = {
-    "start": _start, "prefill": _prefill, "end": _end, "error": _end,
+    "start": _start, "prefill": _prefill, "threads": _threads, "end": _end, "error": _end,
 }  # fmt: skip
 _KINDS = ("token", *_LEARN)
 

@@ -18,6 +18,14 @@ class RunSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ThreadChange:
+    """From token `index` on, as many threads computed."""
+
+    index: int
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Generation:
     """One answer: the times of its tokens."""
 
@@ -35,5 +43,13 @@ class Generation:
     """Of the tokens that have a gap, from 1 on: nothing comes before the first token."""
     gaps: tuple[float, ...] = ()
     """Seconds since the token before, in the order of `indexes`."""
+    thread_changes: tuple[ThreadChange, ...] = ()
+    """Of an adaptive run, in their order; each to another count than before."""
     ending: str | None = None
     """The finish reason, "error" for a generation that failed, None where the trace ends early."""
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        """All that were used, from the first to the last; empty where the trace knows none."""
+        first = () if self.settings.threads is None else (self.settings.threads,)
+        return (*first, *(one.threads for one in self.thread_changes))

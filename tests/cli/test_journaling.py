@@ -12,6 +12,7 @@ import termios
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from nextok.cli.journaling import Begun, Notes
 from nextok.cli.resolution import resolve
 from nextok.cli.settings import JournalSettings
 from nextok.cli.version import version
-from nextok.generation.events import Prefill
+from nextok.generation.events import Prefill, Threads
 from nextok.generation.finish import FinishReason
 
 NEXTOK = str(Path(sys.executable).with_name("nextok"))
@@ -437,6 +438,22 @@ def test_a_prefill_that_is_cut_without_a_last_word(row: Callable[[], Row], run_f
     assert (found.finish, found.completion_tokens, found.cached_tokens) == ("stalled", 0, 3)
     assert (found.prefill_seconds, found.total_seconds, found.ttft_seconds) == (5.0, 6.0, None)
     assert (found.load_seconds, found.threads, found.seed) == (0.5, 2, 11)
+
+
+def test_the_threads_are_those_at_the_end(row: Callable[[], Row], run_facts: Any) -> None:
+    taken = notes([20.0])
+    taken.start(run_facts, 19.0)
+    taken.event(Threads(index=3, threads=1), [])
+    assert taken.write(FinishReason.STALLED) is True
+    assert row().threads == 1
+
+
+def test_the_facts_of_the_end_are_those_of_the_row(row: Callable[[], Row], run_facts: Any) -> None:
+    taken = notes([20.0])
+    taken.start(run_facts, 19.0)
+    taken.finish(replace(run_facts, threads=4), Any)
+    assert taken.write(FinishReason.STALLED) is True
+    assert row().threads == 4
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from wcwidth import wcswidth
@@ -117,6 +118,22 @@ def test_all_of_it() -> None:
         + "!"
         + "▅" * 9
         + "!▅"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2251, "225 ms"),
+        (9.99, "9990 ms"),
+        (9.9996, "10.0 s"),
+        (10.31, "10.3 s"),
+        (1234.5, "1234 s"),
+    ],
+)
+def test_a_long_wait_is_in_seconds(seconds: float, said: str) -> None:
+    assert latency_line(replace(STEADY, ttft_seconds=seconds), 200, PLAIN).startswith(
+        f"TTFT {said}  "
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
@@ -13,7 +14,7 @@ from nextok.cli.plot_page import Room, page
 from nextok.cli.terminal_signs import ASCII, UNICODE, Signs
 from nextok.lab.latency_figures import Series, all_series
 from nextok.lab.trace_file import TraceFile
-from nextok.lab.traced_generation import Generation, RunSettings
+from nextok.lab.traced_generation import Generation, RunSettings, ThreadChange
 
 STALLED = [20.0] * 90 + [300.0] * 2
 ESCAPES = re.compile(r"\x1b\[\d*m")
@@ -170,3 +171,25 @@ def test_settings_are_folded_between_parts() -> None:
     assert wrapped("one two · three four · five", 15, UNICODE) == [
         "one two ·", "three four ·", "five"
     ]  # fmt: skip
+
+
+def changing(series: Sequence[Series]) -> list[Series]:
+    """The same, one thread from token 5 on."""
+    change = (ThreadChange(index=5, threads=1),)
+    return [
+        replace(one, generation=replace(one.generation, thread_changes=change)) for one in series
+    ]
+
+
+def test_a_change_of_threads_has_an_arrow_under_its_token() -> None:
+    (one, two) = changing(series_of([20] * 10, [30] * 10))
+    alone = page([two], room(60))
+    place = next(at for at, line in enumerate(alone) if line.endswith("▲ 1 thread"))
+    assert "token index" in alone[place - 1]
+    # The ruler's "5" is in the same column.
+    assert alone[place].index("▲") == alone[place - 1].index("5")
+    assert "2→1 threads · context of 2,048 tokens" in alone
+    both = page([one, two], room(60))
+    assert any("▲ a: 1 thread" in line for line in both)
+    assert any("▲ b: 1 thread" in line for line in both)
+    assert any("2->1 threads" in line for line in page([two], room(60, ASCII)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,29 @@ def test_the_quantisation_is_said_where_the_name_does_not(trace: Trace) -> None:
     said = {"quantization": "Q8_0"}
     assert heading(series_of(trace([5], model="mine", **said)))[0].endswith(" of mine Q8_0")
     assert heading(series_of(trace([5], model="m-q8_0", **said)))[0].endswith(" of m-q8_0")
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((1,), "2→1 threads"),
+        ((1, 2, 1), "2→1→2→1 threads"),
+        ((1, 2, 1, 2), "1 to 2 threads (4 changes)"),
+    ],
+)
+def test_the_title_says_which_threads_there_were(
+    trace: Trace, counts: tuple[int, ...], said: str
+) -> None:
+    path = trace([5, 6, 7, 8, 9, 10], threads=2)
+    lines = [
+        {"type": "threads", "i": 2 + place, "threads": one} for place, one in enumerate(counts)
+    ]
+    start, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([start, *map(json.dumps, lines), *rest]))
+    (one,) = series_of(path)
+    assert heading([one])[1].startswith(f"{said} · ")
+    words = {1: "1 thread", 2: "2 threads"}
+    assert one.thread_marks == [(2 + place, words[n]) for place, n in enumerate(counts)]
 
 
 def test_speculation_is_said_where_it_ran(trace: Trace) -> None:

@@ -62,6 +62,19 @@ def test_every_gap_is_a_point_and_every_stall_has_a_ring(trace: Trace) -> None:
     assert tokens.get_title(loc="right") == "○ stall: a gap over 5 × the median"
 
 
+def test_a_change_of_threads_is_marked(trace: Trace) -> None:
+    path = trace(GAPS, threads=2)
+    start, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([start, '{"type": "threads", "i": 3, "threads": 1}', *rest]))
+    (one,) = series_of(path)
+    _, tokens, _ = drawn([one])
+    (mark,) = [line for line in tokens.lines if list(line.get_xdata()) == [3, 3]]
+    assert [text.get_text() for text in tokens.texts] == ["1 thread"]
+    _, tokens, _ = drawn([one, one])
+    assert len([line for line in tokens.lines if list(line.get_xdata()) == [3, 3]]) == 2
+    assert [text.get_text() for text in tokens.texts] == []
+
+
 def test_the_panels_have_units_and_one_axis_of_gaps(trace: Trace) -> None:
     _, tokens, counts = drawn(series_of(trace(GAPS)))
     assert tokens.get_xlabel() == "token index"

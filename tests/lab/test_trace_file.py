@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nextok.generation.errors import UsageError
 from nextok.lab.trace_file import read_trace
-from nextok.lab.traced_generation import RunSettings
+from nextok.lab.traced_generation import RunSettings, ThreadChange
 
 Lines = Callable[..., list[dict[str, Any]]]
 
@@ -47,6 +47,19 @@ def test_a_trace_is_its_settings_times_and_ending(trace: Callable[..., Path]) ->
     assert (one.ttft_seconds, one.prefill_seconds) == (0.5, 0.38)
     assert (one.ending, one.turn) == ("length", None)
     assert (read.bad_lines, read.cut) == ((), False)
+
+
+def test_the_threads_that_an_adaptive_run_had(
+    written: Callable[..., str], trace_lines: Lines
+) -> None:
+    start, *rest = trace_lines([5.0, 6.0, 7.0], threads=2)
+    changes = [
+        {"type": "threads", "i": place, "threads": count} for place, count in ((0, 2), (2, 1))
+    ]
+    read = read_trace(written(start, *changes, {"type": "threads", "i": 2}, *rest))
+    (one,) = read.generations
+    assert one.thread_changes == (ThreadChange(index=2, threads=1),)
+    assert (one.thread_counts, one.settings.threads, read.bad_lines) == ((2, 1), 2, ())
 
 
 def test_turns_are_generations(written: Callable[..., str], trace_lines: Lines) -> None:
