@@ -11,40 +11,31 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from nextok.backends.folders import input_history
 from nextok.cli.chat import slash
 from nextok.cli.chat.between import Interrupted, take_signals
 from nextok.cli.chat.bottom_line import fragments
-from nextok.cli.chat.command import chat_folder, make_session
+from nextok.cli.chat.command import chat_folder
 from nextok.cli.chat.completion import Completion
 from nextok.cli.chat.desk import Desk, TurnMaker
 from nextok.cli.chat.editor import Editor, Left, Terminated
-from nextok.cli.chat.partner import Partner
+from nextok.cli.chat.furniture import Furniture
 from nextok.cli.chat.past import show_message, show_past
-from nextok.cli.chat.replies import Replies
 from nextok.cli.chat.reply_mode import QuietKeys
-from nextok.cli.chat.screen import Screen
-from nextok.cli.chat.screen_console import on_screen
 from nextok.cli.chat.slash_settings import carry_settings, take_up_settings
 from nextok.cli.chat.standing import standing
-from nextok.cli.chat.terminal_state import TerminalState
-from nextok.cli.console import knows_codes, use_color
-from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED
 from nextok.cli.invocation import Invocation
 from nextok.cli.prompt import joined
-from nextok.cli.report import two_lines
-from nextok.cli.stdout import Stdout, open_terminal
-from nextok.cli.trace import opened_trace
 from nextok.generation.errors import NextokError
-from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
     from nextok.cli.answer import Answer
     from nextok.cli.chat.turn import Turn
+    from nextok.cli.settings import ThinkMode
 
 _SWALLOWED = 1.0
 """Seconds after an interrupted reply in which Ctrl-C at the prompt does nothing."""
@@ -63,45 +54,14 @@ class Interactive:
 
         Raises UsageError for a saved chat that cannot be taken up.
         """
-        self._output = invocation.resolved.output
         self._first = first
-        encoding = sys.stdout.encoding or "utf-8"
-        self._stdout = Stdout(clock=time.monotonic, encoding=encoding)
-        terminal = self._stdout
-        if not terminal.is_terminal:
-            terminal = open_terminal(time.monotonic, encoding)
-        self._screen = self._made_screen(terminal, invocation.environ)
-        invocation = invocation._replace(console=on_screen(invocation.console, self._screen))
         self._keyboard = keyboard
-        self._state = TerminalState(self._keyboard, self._screen)
-        self._session = make_session(invocation, self._state)
-        self._session.note = self._screen.aside
-        self._partner = Partner(
-            self._session,
-            invocation,
-            self._screen,
-            self._keyboard,
-            self._leave_alone,
-            self._interrupted,
-        )
-        self._desk = self._made_desk()
-        self._replies = Replies(
-            session=self._session,
-            stdout=self._stdout,
-            screen=self._screen,
-            output=self._output,
-            trace=opened_trace(invocation),
-        )
+        self._around = Furniture(invocation, keyboard, self._interrupted)
+        self._screen, self._session = self._around.screen, self._around.session
+        self._partner = self._around.partner
+        self._desk = self._made_desk(invocation.resolved.output.think)
         self._quiet_until = 0.0
-        self._editor = self._made_editor(terminal.descriptor)
-
-    def _made_screen(self, terminal: Stdout, environ: Mapping[str, str]) -> Screen:
-        return Screen(
-            terminal,
-            color=use_color(self._output.color, terminal=True, environ=environ),
-            draws=knows_codes(environ),
-            quiet=self._output.quiet,
-        )
+        self._editor = self._made_editor(self._around.terminal)
 
     def _made_editor(self, terminal: int) -> Editor:
         return Editor(
@@ -115,7 +75,7 @@ class Interactive:
             quiet=self._keyboard,
         )
 
-    def _made_desk(self) -> Desk:
+    def _made_desk(self, think: ThinkMode | None) -> Desk:
         return Desk(
             session=self._session,
             folder=chat_folder(),
@@ -125,12 +85,12 @@ class Interactive:
             open_chat=self._open_chat,
             show_past=self._show_past,
             offer_folding=self._partner.offer_folding,
-            think=self._output.think or ("dim" if self._screen.color else "show"),
+            think=think or ("dim" if self._screen.color else "show"),
         )
 
     def run(self) -> int:
         """Talk; the exit code."""
-        take_signals(self._state, self._leave)
+        take_signals(self._around.state, self._around.leaving.by)
         try:
             return self._talk()
         except BaseException:
@@ -168,16 +128,7 @@ class Interactive:
             if ended.number == signal.SIGHUP:  # a closed window is how many leave
                 with contextlib.suppress(NextokError, OSError):
                     self._session.keep_state()
-            self._leave(ended.number)
-
-    def _leave(self, signal_number: int) -> NoReturn:
-        """Die by the signal, the terminal as it was found. What was said is in its file."""
-        self._state.restore()
-        leave(FinishReason.INTERRUPTED, signal_number)
-
-    def _leave_alone(self) -> NoReturn:
-        """Nobody reads the replies any more."""
-        self._leave(signal.SIGHUP if self._stdout.is_terminal else signal.SIGPIPE)
+            self._around.leaving.by(ended.number)
 
     def _take_first(self) -> None:
         if self._first:
@@ -211,32 +162,11 @@ class Interactive:
         self._take_turn(make)
 
     def _take_turn(self, make: TurnMaker) -> None:
-        if self._session.engine is None and not self._partner.load(self._partner.named()):
-            return
-        self._screen.blank()
-        turn = make(self._replies.answers(self._desk.think))
-        finish = turn.outcome.finish
-        if finish.error is not None:
-            self._screen.trouble(str(finish.error))
-        if turn.signal_number:
-            self._leave(turn.signal_number)
-        if finish.reason is FinishReason.DISCONNECTED:
-            self._leave_alone()
-        if finish.reason is FinishReason.INTERRUPTED:
-            self._interrupted()
-        if turn.taken_back:
-            self._screen.note("your message was taken back: Up brings it here again")
-        self._say_figures()
-        self._screen.blank()
+        self._around.turns.take(make, self._desk.think)
 
     def _interrupted(self) -> None:
         """Further presses of Ctrl-C were meant for what has just ended."""
         self._quiet_until = time.monotonic() + _SWALLOWED
-
-    def _say_figures(self) -> None:
-        if self._output.stats and self._session.last is not None:
-            for line in two_lines(self._session.last.facts, self._session.last.outcome):
-                self._screen.remark(line, dim=True)
 
     def _open_chat(self, name: str | None) -> None:
         session, before = self._session, self._session.conversation.settings
@@ -251,7 +181,7 @@ class Interactive:
         self._show_past(session.keeping.name)
 
     def _show_past(self, name: str | None) -> None:
-        show_past(self._session.conversation, name, self._screen, self._replies.stream)
+        show_past(self._session.conversation, name, self._screen, self._around.replies.stream)
 
     def _bottom_line(self) -> Sequence[tuple[str, str]]:
         return fragments(
