@@ -11,6 +11,8 @@ from nextok.lab.chart_axes import colors
 from nextok.lab.picture import shortened
 from nextok.lab.sheet import Look, looks
 
+TURN = 30
+"""Degrees: as high as half its length is what rises so."""
 WIDTH, LEFT, RIGHT, PANEL = 10.0, 1.05, 0.35, 4.4
 """Of the sheet, of what is beside the panel, and the panel's height."""
 _TITLE, _ROW, _BELOW, _NOTE, _FOOT = 0.8, 0.3, 0.8, 0.24, 0.12
@@ -41,7 +43,7 @@ class Layout:
     """Of the series, one each."""
     legend: Sequence[Entry]
     turned: bool
-    """Whether the names below the x axis are written upwards."""
+    """Whether the names below the x axis rise, by TURN."""
     panel_top: float
     notes: Sequence[tuple[float, str]]
     """Each line with its height."""
@@ -59,7 +61,7 @@ class Layout:
         top = legend[-1].y + 0.35 if legend else _TITLE
         longest = _NAME_LETTER * max(map(len, chart.x_names), default=0)
         turned = (longest + _NAME_LETTER) * len(chart.x_names) > WIDTH - LEFT - RIGHT
-        below = top + PANEL + _BELOW + (longest if turned else 0)
+        below = top + PANEL + _BELOW + (longest / 2 if turned else 0)
         lines = [line for note in chart.notes for line in wrap(note, _MOST_NOTE)]
         return cls(
             title=shortened(chart.title, _MOST_TITLE),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from nextok.lab.axis import Axis, labels
 from nextok.lab.chart import Chart, Kind, Series
 from nextok.lab.chart_axes import bar_room, shown_band, shown_points, x_axis, y_axis
-from nextok.lab.chart_layout import LEFT, PANEL, RIGHT, WIDTH, Layout
+from nextok.lab.chart_layout import LEFT, PANEL, RIGHT, TURN, WIDTH, Layout
 from nextok.lab.picture import Form, drawable, picture
 from nextok.lab.sheet import FAINT, INK, Look, Sheet
 
@@ -77,7 +77,12 @@ def _set_ticks(panel: Axes, chart: Chart, x: Axis, *, turned: bool) -> None:
         panel.set_xticks(ticks, labels(ticks))
         return
     names = [drawable(name) for name in chart.x_names]
-    panel.set_xticks(range(len(names)), names, rotation=90 if turned else 0)
+    if turned:
+        panel.set_xticks(
+            range(len(names)), names, rotation=TURN, ha="right", rotation_mode="anchor"
+        )  # fmt: skip
+    else:
+        panel.set_xticks(range(len(names)), names)
 
 
 def _draw_marks(panel: Axes, chart: Chart) -> None:

@@ -230,3 +230,23 @@ def test_a_reader_who_goes_away_ends_it(loop_gguf: Path) -> None:
     assert process.wait(timeout=60) == -signal.SIGPIPE
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_a_terminal_shows_the_charts_without_matplotlib(terminal: Any, loop_gguf: Path) -> None:
+    size = {"dimensions": (90, 80), "COLUMNS": "80"}
+    lines = terminal("lab", "cache", "-m", str(loop_gguf), "-n", "12", **size).lines()
+    assert lines[0].startswith("nextok: this will take about ")
+    assert lines[1] == "Why the KV cache matters: loop · 1 thread"
+    assert lines[2].startswith("nextok lab cache -m ")
+    page = "\n".join(lines)
+    assert "█ with the KV cache" in page and "time of the token (ms)" in page
+    assert len([line for line in lines if "└" in line]) == 2
+    assert lines[-1].endswith("token for token.")
+
+
+def test_the_list_has_a_head_and_a_foot_on_a_terminal(terminal: Any) -> None:
+    lines = terminal("lab").lines()
+    assert lines[0].split() == ["experiment", "what", "it", "shows"]
+    assert " ".join(lines).endswith(
+        "nextok lab NAME runs one; nextok lab all -o FOLDER writes a page with all of them"
+    )
