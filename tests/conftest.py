@@ -38,6 +38,8 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     for name, folder in (("CONFIG", ".config"), ("CACHE", ".cache"), ("DATA", ".local/share")):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
+    # Else each process that a test starts would compile all its modules for itself alone.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name in list(os.environ):

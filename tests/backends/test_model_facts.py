@@ -92,7 +92,7 @@ def test_recommended_sampling_by_our_names(scripted: Build) -> None:
         "mirostat_lr": "0.2",
         "samplers": "top_k;temperature",
     }
-    assert sampling.keys() <= Sampling.__dataclass_fields__.keys()
+    assert sampling.keys() <= set(Sampling._fields)
 
 
 def test_a_header_that_says_nothing(tmp_path: Path, write_gguf: Callable[..., None]) -> None:
