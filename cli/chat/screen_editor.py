@@ -7,14 +7,12 @@ terminal's modes, the signals' handlers and the cursor are as they were.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import os
 import signal
-from collections.abc import AsyncIterator
 from typing import Any
 
-from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.application import Application
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding.key_processor import KeyPress
@@ -24,11 +22,12 @@ from nextok.cli.chat.completer import SuggestionCompleter
 from nextok.cli.chat.draft import Draft
 from nextok.cli.chat.editor import Left, Options, Terminated
 from nextok.cli.chat.editor_layout import STYLE, NoStyle, editor_layout
-from nextok.cli.chat.editor_terminal import is_raw, terminal_input, terminal_output
+from nextok.cli.chat.editor_terminal import terminal_input, terminal_output
 from nextok.cli.chat.external_editor import ExternalEditor
 from nextok.cli.chat.history import InputHistory
 from nextok.cli.chat.interrupts import HOW_TO_LEAVE, Interrupts, Press
 from nextok.cli.chat.keys import key_bindings
+from nextok.cli.chat.lent_terminal import LentTerminal
 from nextok.cli.chat.message import Message
 from nextok.cli.chat.prompt_signals import ENDING, PromptSignals, prompt_signals
 from nextok.generation.errors import UsageError
@@ -54,9 +53,9 @@ class ScreenEditor:
             input=self._input,
             output=terminal_output(options.output),
         )
+        self._terminal = LentTerminal(self._application, options.keyboard, options.quiet)
         self._interrupts = Interrupts(options.clock, 0.0)
         self._is_elsewhere = False
-        self._is_given_away = False
         self._ended: Terminated | None = None
         self._signals = PromptSignals()
 
@@ -132,22 +131,13 @@ class ScreenEditor:
         # What was read with the last message is fed after the history is loaded: it may hold an Up.
         loop.call_soon(self._feed, get_typeahead(self._input))
         # A loop that handles any signal wakes up for every one, and lets our handlers run.
-        loop.add_signal_handler(signal.SIGCONT, self._continued)
+        loop.add_signal_handler(signal.SIGCONT, self._terminal.take_again)
         wakes, context = loop.call_soon_threadsafe, contextvars.copy_context()
         self._signals.hear(lambda number: wakes(self._signalled, number, context=context))
 
     def _feed(self, keys: list[KeyPress]) -> None:
         self._application.key_processor.feed_multiple(keys)
         self._application.key_processor.process_keys()
-
-    def _continued(self) -> None:
-        """We were stopped; unless that was our doing, another program may have drawn meanwhile,
-        and changed the modes."""
-        if not self._is_given_away and not is_raw(self._options.keyboard):
-            self._options.quiet.apply()
-            self._input.raw_mode().__enter__()
-            self._application.renderer.reset()
-            self._application.invalidate()
 
     def _signalled(self, number: int) -> None:
         if number == signal.SIGINT and self._application.is_done:
@@ -179,13 +169,13 @@ class ScreenEditor:
         self._application.invalidate()
 
     async def _suspend(self) -> None:
-        async with self._given_away():
+        async with self._terminal.to_another(self._signals):
             os.kill(0, signal.SIGTSTP)  # what was started with us stops too
 
     async def _edit_elsewhere(self) -> None:
         text = self._draft.text
         try:
-            async with self._given_away():
+            async with self._terminal.to_another(self._signals):
                 text = await self._elsewhere.edited(text)
         except UsageError as error:
             self._note(str(error))
@@ -193,19 +183,3 @@ class ScreenEditor:
             self._is_elsewhere = False
         if text != self._draft.text:
             self._draft.replace(text)
-
-    @contextlib.asynccontextmanager
-    async def _given_away(self) -> AsyncIterator[None]:
-        """The terminal is another program's: our drawing is gone, the modes are as at the start,
-        and Ctrl-Z is the kernel's again, so that we stop together with the other one."""
-        with self._signals.stopping_as_usual():
-            async with in_terminal():
-                self._is_given_away = True
-                self._options.quiet.restore()
-                try:
-                    yield
-                finally:
-                    self._options.quiet.apply()
-                    self._is_given_away = False
-                # The other one may have left its last line open.
-                self._application.output.write_raw("\r")
