@@ -95,7 +95,7 @@ def run(subject: Subject, options: AbandonmentOptions, progress: Progress) -> Fi
         complete = False
     return Findings(
         experiment="abandonment",
-        title=f"What ignoring the reader costs: {options.abandoned_share:.0%} abandoned",
+        title=f"What ignoring the reader costs: {100 * options.abandoned_share:.0f} % abandoned",
         model=subject.name,
         data=found.data(departures, _arrivals_in_words(options), complete),
         sentences=abandonment_sentences(found, departures),

@@ -21,10 +21,10 @@ def abandonment_charts(
     """The queue at the load asked for and at others, the capacity, and the real generations."""
     speed = found.service.speed
     simulated = (
-        f"{about}",
-        f"Simulated: {len(found.service.lengths):,} requests, {found.service.slots} slots, each "
-        f"{speed.prefill_tokens_per_second:,.0f} prompt tokens/s and "
-        f"{1 / speed.decode_seconds:,.1f} tokens/s, as measured.",
+        about,
+        f"Simulated: {len(found.service.lengths):,} requests on {found.service.slots} slots, of "
+        f"which each reads {speed.prefill_tokens_per_second:,.0f} tokens a second and makes "
+        f"{1 / speed.decode_seconds:,.1f}, as measured.",
     )
     charts = (_waits(found, simulated), _loads(found, simulated), _gains(found, simulated))
     return (*charts, _real(departures, about)) if departures else charts
@@ -35,7 +35,7 @@ def _waits(found: Abandonment, notes: tuple[str, ...]) -> Chart:
     load = found.service.load(found.rate)
     return Chart(
         name="delay",
-        title=f"Who waits longer, at {load:.0%} load",
+        title=f"How long requests wait for a slot, at {100 * load:.0f} % load",
         x_label="queueing delay (s)",
         y_label="requests that wait longer (%)",
         series=(_longer(WITHOUT, found.both.without), _longer(PROPAGATED, found.both.propagated)),

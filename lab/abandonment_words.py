@@ -17,19 +17,20 @@ def abandonment_sentences(found: Abandonment, departures: Sequence[Departure]) -
 def _waste(found: Abandonment) -> str:
     service, deaf = found.service, found.both.without
     return (
-        f"With {service.abandoned_share:.0%} of {len(service.lengths):,} requests abandoned at a "
-        f"random token, a service that does not notice computes {deaf.wasted_seconds:,.0f} of "
-        f"{deaf.busy_seconds:,.0f} s ({deaf.wasted_seconds / deaf.busy_seconds:.1%}) for nobody; "
-        f"one whose abort reaches the slot serves {service.capacity_gained:.1%} more requests."
+        f"With {100 * service.abandoned_share:.0f} % of {len(service.lengths):,} requests "
+        f"abandoned at a random token, a service that does not notice computes "
+        f"{deaf.wasted_seconds:,.0f} of {deaf.busy_seconds:,.0f} s "
+        f"({100 * deaf.wasted_seconds / deaf.busy_seconds:.1f} %) for nobody; one whose abort "
+        f"reaches the slot serves {100 * service.capacity_gained:.1f} % more requests."
     )
 
 
 def _queue(found: Abandonment) -> str:
     load = found.service.load(found.rate)
     return (
-        f"With {found.service.slots} slots {load:.0%} loaded the queueing delay is "
-        f"{_delays(found.both.without)} without abort propagation and "
-        f"{_delays(found.both.propagated)} with it (p50 and p95)."
+        f"With {found.service.slots} slots {100 * load:.0f} % loaded, the queueing delay (p50 and "
+        f"p95) is {_delays(found.both.without)} without abort propagation and "
+        f"{_delays(found.both.propagated)} with it."
     )
 
 
@@ -41,13 +42,19 @@ def _real(departures: Sequence[Departure]) -> str:
     """The real command: at most, in all, and against what it would have made."""
     wasted = [one.wasted_tokens for one in departures]
     unheeded = sum(one.unheeded_tokens for one in departures)
-    made = "1 token" if sum(wasted) == 1 else f"{sum(wasted):,} tokens"
     slowest = max(one.left.seconds_to_exit or 0.0 for one in departures)
+    made = f"{_tokens(sum(wasted))} after the close"
+    if sum(wasted):
+        made += f" (at most {max(wasted)} in one)"
     return (
-        f"In {len(departures)} real generations whose reader closed the pipe, nextok made {made} "
-        f"after the close (at most {max(wasted)} in one), where running to the end makes "
-        f"{unheeded:,}; its process was gone within {_said(slowest)}."
+        f"In {len(departures)} real generations whose reader closed the pipe, nextok made {made}, "
+        f"where running to the end makes {unheeded:,}; its process was gone within "
+        f"{_said(slowest)}."
     )
+
+
+def _tokens(count: int) -> str:
+    return "no token" if count == 0 else "1 token" if count == 1 else f"{count:,} tokens"
 
 
 def _said(seconds: float) -> str:
