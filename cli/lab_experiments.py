@@ -75,15 +75,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 )
 
 
+def names() -> list[str]:
+    """What may stand after `nextok lab`."""
+    return [*(one.name for one in EXPERIMENTS), ALL]
+
+
 def find_experiment(name: str) -> Experiment:
     """The experiment of that name. UsageError names the one that may be meant."""
     found = next((one for one in EXPERIMENTS if one.name == name), None)
     if found is None:
-        names = [*(one.name for one in EXPERIMENTS), ALL]
-        raise UsageError(f"there is no experiment {name}{hint(name, names) or known(names)}")
+        known = f": there are {', '.join(names())}"
+        raise UsageError(f"there is no experiment {name}{hint(name, names()) or known}")
     return found
-
-
-def known(names: list[str]) -> str:
-    """What there is, as the end of a message."""
-    return f": there are {', '.join(names)}"

@@ -117,6 +117,10 @@ def _argument(command: Command) -> TyperArgument:
     def complete(ctx: Any, args: list[str], incomplete: str) -> list[str]:
         if command.word in ("MODEL", "REF"):
             return complete_model(incomplete)
+        if command.name == "lab":
+            from nextok.cli.lab_experiments import names
+
+            return [one for one in names() if one.startswith(incomplete)]
         choices = (command.word or "").split("|")
         if len(choices) > 1:
             return [one for one in choices if one.startswith(incomplete)]

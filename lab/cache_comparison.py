@@ -43,7 +43,11 @@ class Timed:
         totals, line = self.totals, self.line
         if totals and totals[-1] >= seconds:
             return float(sum(total <= seconds for total in totals))
-        return None if line is None else 1 + line.reaches(seconds, start=totals[0])
+        if line is None:
+            return None
+        if line.slope < 0:  # noise: no token gets cheaper by those before it
+            line = Line(intercept=line.at(len(totals) / 2), slope=0.0)
+        return 1 + line.reaches(seconds, start=totals[0])
 
     @property
     def doubling(self) -> float | None:

@@ -250,3 +250,21 @@ def test_the_list_has_a_head_and_a_foot_on_a_terminal(terminal: Any) -> None:
     assert " ".join(lines).endswith(
         "nextok lab NAME runs one; nextok lab all -o FOLDER writes a page with all of them"
     )
+
+
+@pytest.mark.parametrize(
+    "kind", ["recurrent_gguf", "hybrid_gguf", "sliding_gguf", "no_template_gguf"]
+)
+@pytest.mark.parametrize("name", ["loop", "cache"])
+def test_every_kind_of_model_can_be_studied(
+    ask: Any, request: pytest.FixtureRequest, kind: str, name: str
+) -> None:
+    own = ("--draws", "100") if name == "loop" else ()
+    model = request.getfixturevalue(kind)
+    line = found(ask("lab", name, "-m", model, "-n", "6", "--json", *own))
+    assert line["data"]["complete"] and len(line["sentences"]) == 3
+
+
+def test_a_model_whose_numbers_are_none_is_one_line(ask: Any, nan_gguf: Path) -> None:
+    for name in ("loop", "cache"):
+        ask("lab", name, "-m", nan_gguf).check_failed(1, "NaN")

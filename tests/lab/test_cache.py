@@ -18,6 +18,7 @@ from nextok.generation.loop import Job, plain_steps
 from nextok.generation.model import Chunk
 from nextok.generation.sampling import Sampling
 from nextok.lab.cache import CacheOptions, run, work
+from nextok.lab.cache_comparison import Timed
 from nextok.lab.estimate import Speed, Work, measure
 from nextok.lab.progress import Silence
 from nextok.lab.recomputing import recomputing_steps
@@ -109,6 +110,12 @@ def test_a_readers_patience_is_counted_where_it_ends_and_else_read_off_the_line(
     assert "about 24 tokens (by the line) with it and 3 tokens without" in found.sentences[2]
     (mark,) = found.charts[1].marks
     assert mark == (3.0, "30 s: 3 tokens")
+
+
+def test_noise_that_falls_is_taken_for_flat() -> None:
+    timed = Timed(tokens=range(5), seconds=[3.0, 1.2, 1.1, 1.0, 0.9])
+    assert timed.line is not None and timed.line.slope == pytest.approx(-0.1)
+    assert timed.read_in(43.0) == pytest.approx(1 + 40 / 1.05)
 
 
 def test_the_outputs_are_compared() -> None:
