@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 
 
 def main() -> int:
     """Run nextok. Returns the exit code, unless the process is to die by a signal."""
     let_interrupts_kill()
     closed = open_closed_streams()
-    started_at = time.monotonic() - time.process_time()
     if os.name == "nt":
         return _say("nextok runs on Linux and macOS: on Windows, use it inside WSL", 1)
     try:
         if sys.argv[1:] == ["--version"] and 1 not in closed:
             return leave(_print_version())
+        from nextok.cli.start import Start, process_start
+
+        started_at = process_start()
         from nextok.cli.app import run
-        from nextok.cli.start import Start
 
         start = Start(
             at=started_at,

@@ -120,6 +120,7 @@ class _Generation:
             delivery=self._delivery,
             abort=self._abort,
             watcher=self._watcher,
+            started=self._invocation.start.at,
         )
         one.run(self._kept or prompt)
 

@@ -176,7 +176,7 @@ def _with_figures(row: Row, facts: RunFacts, ended: Finish) -> Row:
     if latency is None:
         return row
     return row._replace(
-        decode_seconds=latency.mean * (ended.completion_tokens - 1),
+        decode_seconds=timings.decode_seconds(ended.completion_tokens),
         itl_p50_seconds=latency.p50,
         itl_p95_seconds=latency.p95,
         itl_p99_seconds=latency.p99,

@@ -14,7 +14,8 @@ LATENCY_FLAGS: tuple[Flag, ...] = (
         "latency",
         "--latency",
         Switch(),
-        "Show each token's time below the text, and figures at the end.",
+        "Show each token's time below the text; at the end what the process's time went to: "
+        "start + load + queue + prefill + first token + decode + rendering.",
     ),
     _output("latency_color", "--latency-color", Switch(), "Tint the text by each token's time."),
 )

@@ -47,8 +47,10 @@ class LatencySummary:
         if finish.reason is FinishReason.DISCONNECTED:
             return
         load = facts.load_seconds if self._said.load else None
+        start = facts.start_seconds if self._said.load else None
         tokens = tokens_line(finish.timings, self._meter.reading(), rates=self._said.rates)
-        for line in (tokens, account_line(finish.timings, finish.completion_tokens, load)):
+        account = account_line(finish.timings, finish.completion_tokens, load, start)
+        for line in (tokens, account):
             if line:
                 self._say(line)
 
@@ -77,11 +79,20 @@ def tokens_line(timings: Timings, reading: Reading | None, *, rates: bool = True
     return " · ".join(parts)
 
 
-def account_line(timings: Timings, tokens: int, load_seconds: float | None) -> str:
-    """Where the time went, all of it. Decode is the gaps and what came after the last token."""
-    gaps = timings.latency.mean * (tokens - 1) if timings.latency is not None else 0.0
+def account_line(
+    timings: Timings,
+    tokens: int,
+    load_seconds: float | None,
+    start_seconds: float | None = None,
+) -> str:
+    """Where the time went, all of it. Decode is the gaps and what came after the last token.
+
+    start_seconds: from the process's start until the load.
+    """
+    gaps = timings.decode_seconds(tokens) or 0.0
+    before = {"start": start_seconds or 0.0, "load": load_seconds or 0.0}
     parts = {
-        "load": load_seconds or 0.0,
+        **before,
         "queue": timings.queue_seconds,
         "prefill": timings.prefill_seconds,
         "first token": timings.first_sample_seconds,
@@ -93,5 +104,5 @@ def account_line(timings: Timings, tokens: int, load_seconds: float | None) -> s
         for name, seconds in parts.items()
         if seconds >= _NOTHING or name in _ALWAYS
     ]
-    total = timings.total_seconds + (load_seconds or 0.0)
+    total = timings.total_seconds + sum(before.values())
     return f"{' + '.join(shown)} = {total:.2f} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from nextok.backends.weights import Chain, Weights
@@ -68,8 +69,11 @@ class OneShot:
         delivery: Delivery,
         abort: Abort,
         watcher: Watcher,
+        started: float,
     ) -> None:
+        """started: when the process did, in the clock's seconds."""
         self._loaded = loaded
+        self._started = started
         self._console = console
         self._status = status
         self._delivery = delivery
@@ -91,7 +95,10 @@ class OneShot:
             sampling, context_size=loaded.context_limit, history=tokens.ids
         )
         guesses = self._speculation(loaded, size, paced)
-        self._delivery.start(facts(loaded, tokens, sampling), loaded.at, splitter(tokens))
+        known = facts(loaded, tokens, sampling)
+        start_seconds = loaded.at - loaded.load_seconds - self._started
+        known = replace(known, start_seconds=start_seconds)
+        self._delivery.start(known, loaded.at, splitter(tokens))
         events = self._events(loaded, tokens, paced or model, sampler, guesses)
         for event in self._watcher.watched(paced.followed(events) if paced else events):
             self._show_progress(event)
@@ -101,7 +108,8 @@ class OneShot:
             model.close()
             if guesses is not None:
                 guesses.close()
-            loaded.close()
+            if loaded.weights.can_offload:  # a GPU's driver asks for its memory back
+                loaded.close()
 
     def _events(
         self,

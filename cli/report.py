@@ -25,6 +25,9 @@ class RunFacts:
     exact: bool
     """Whether tokens come out the same alone, in a batch and from a cache."""
     load_seconds: float
+    start_seconds: float | None = None
+    """From the process's start until the load began; None where the load was for more than this
+    answer."""
 
     def as_dict(self) -> dict[str, object]:
         """For the `start` line."""
@@ -90,8 +93,9 @@ def sampling_dict(sampling: Sampling) -> Mapping[str, object]:
 
 
 def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
-    timings = outcome.finish.timings
+    finish, timings = outcome.finish, outcome.finish.timings
     return {
+        "start_s": _rounded(facts.start_seconds),
         "load_s": _rounded(facts.load_seconds),
         "queue_s": _rounded(timings.queue_seconds),
         "prefill_s": _rounded(timings.prefill_seconds),
@@ -99,6 +103,7 @@ def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
         "ttft_s": _rounded(timings.ttft_seconds),
         "first_byte_s": _rounded(outcome.first_byte_seconds),
         "itl_ms": _milliseconds(timings.latency),
+        "decode_s": _rounded(timings.decode_seconds(finish.completion_tokens)),
         "decode_tps": _rounded(timings.decode_tokens_per_second, 2),
         "ending_s": _rounded(timings.ending_seconds),
         "rendering_s": _rounded(timings.rendering_seconds),

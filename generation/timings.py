@@ -71,6 +71,10 @@ class Timings:
     total_seconds: float
     """From the origin to the end."""
 
+    def decode_seconds(self, tokens: int) -> float | None:
+        """The sum of the gaps between that many tokens; None without one."""
+        return None if self.latency is None else self.latency.mean * (tokens - 1)
+
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
     """Linear interpolation between the two nearest of the sorted values (numpy's default)."""

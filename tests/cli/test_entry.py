@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -148,3 +149,19 @@ def test_the_start_is_before_the_first_import() -> None:
         "sys.exit(entry.main())\n"
     )
     assert 0 < float(done.stdout) < 30
+
+
+STARTED = "from nextok.cli.start import process_start; print(process_start())"
+
+
+def test_the_process_starts_before_python_does() -> None:
+    before = time.monotonic()
+    started = float(python(STARTED).stdout)
+    # To a hundredth, on Linux; elsewhere, what Python had computed by then.
+    assert before - 0.02 <= started <= time.monotonic() - 0.005
+
+
+def test_a_shell_that_waited_and_became_nextok_is_no_part_of_it() -> None:
+    before = time.monotonic()
+    done = shell(f"sleep 1.6; exec {sys.executable} -c '{STARTED}'")
+    assert float(done.stdout) > before + 0.5

@@ -25,8 +25,8 @@ REPORT = {
     "stop", "seed", "sampling", "ctx", "threads", "exact", "timings",
 }  # fmt: skip
 TIMINGS = {
-    "load_s", "queue_s", "prefill_s", "first_sample_s", "ttft_s", "first_byte_s", "itl_ms",
-    "decode_tps", "ending_s", "rendering_s", "total_s",
+    "start_s", "load_s", "queue_s", "prefill_s", "first_sample_s", "ttft_s", "first_byte_s",
+    "itl_ms", "decode_s", "decode_tps", "ending_s", "rendering_s", "total_s",
 }  # fmt: skip
 
 
@@ -185,6 +185,7 @@ def ended(*token_times: float, origin: float = 10.0, now: float = 20.0) -> Ended
 def test_load_prefill_and_decode_are_never_mixed(facts: RunFacts) -> None:
     report = as_json(facts, ended(11.0, 11.25, 11.75, 12.0))
     assert report["timings"] == {
+        "start_s": None,
         "load_s": 4.0,
         "queue_s": 0.25,
         "prefill_s": 0.5,
@@ -192,11 +193,22 @@ def test_load_prefill_and_decode_are_never_mixed(facts: RunFacts) -> None:
         "ttft_s": 1.0,
         "first_byte_s": 15.5,
         "itl_ms": {"mean": 333.333, "p50": 250.0, "p95": 475.0, "p99": 495.0, "max": 500.0},
+        "decode_s": 1.0,
         "decode_tps": 3.0,
         "ending_s": 7.5,
         "rendering_s": 0.5,
         "total_s": 10.0,
     }
+
+
+def test_the_parts_are_the_time_of_the_process(ask: Ask, emoji_gguf: Path) -> None:
+    told = ask("-m", emoji_gguf, "--json", "hi").object["timings"]
+    since_load = told["queue_s"] + told["prefill_s"] + told["first_sample_s"] + told["decode_s"]
+    since_load += told["ending_s"] + told["rendering_s"]
+    assert since_load == pytest.approx(told["total_s"], abs=1e-3)
+    # The object is written once all is over.
+    whole = told["start_s"] + told["load_s"] + told["total_s"]
+    assert 0 < told["start_s"] < whole <= told["first_byte_s"] + 1e-3
 
 
 def test_the_lines_for_a_person_leave_out_what_is_not_defined(facts: RunFacts) -> None:

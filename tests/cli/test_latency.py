@@ -127,6 +127,11 @@ def unwrapped(output: str, dimensions: tuple[int, int]) -> str:
     return "".join([*past, *screen.display]).rstrip()
 
 
+def unwrapped_lines(lines: list[str]) -> str:
+    """The summary of a screen of 80 columns, on one."""
+    return "".join(line if len(line) == 80 else f"{line} " for line in lines).rstrip()
+
+
 def check_summary_text(text: str) -> None:
     """The summary's two lines, wrapped as it may be."""
     assert re.fullmatch(rf"\s*{TOKENS}\s+{ACCOUNT}", text), text
@@ -142,8 +147,9 @@ def test_an_interrupt_takes_it_away(terminal: Terminal, endless_gguf: Path) -> N
     assert child.signalstatus == signal.SIGINT
     lines = child.on_screen(child.logfile_read.getvalue().decode())
     assert lines[-1] == "nextok: interrupted"
-    check_summary(lines[-3:-1])
-    assert set("".join(lines[:-4])) <= set("la i^C")
+    tokens = next(place for place, line in enumerate(lines) if line.startswith("TTFT"))
+    check_summary_text(unwrapped_lines(lines[tokens:-1]))
+    assert set("".join(lines[: tokens - 1])) <= set("la i^C")
 
 
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": ""}])
@@ -227,6 +233,13 @@ def test_the_lines_of_an_answer() -> None:
     )
     assert account_line(timings, 11, 0.75) == (
         "load 0.75 + queue 0.50 + prefill 1.00 + decode 1.75 + rendering 0.25 = 4.25 s"
+    )
+
+
+def test_the_start_of_the_process_is_a_part() -> None:
+    timings, _ = made(0.1, 0.1)
+    assert account_line(timings, 3, 0.75, 0.125) == (
+        "start 0.12 + load 0.75 + queue 0.50 + prefill 1.00 + decode 0.35 + rendering 0.25 = 2.98 s"
     )
 
 
