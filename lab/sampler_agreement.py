@@ -53,27 +53,16 @@ def agreement(
 
     index: of the token that these are the logits of.
     """
-    sampling = subject.sampling
-    plain = _PLAIN._replace(
-        temperature=_PLAIN.temperature if sampling.greedy else sampling.temperature,
-        top_p=sampling.top_p if sampling.top_p < 1 else _PLAIN.top_p,
-        seed=sampling.seed,
-    )
-    written = subject.written_out(plain)
+    plain = _plain(subject.sampling)
     scores = [logits[token] for token in range(len(logits))]
     kept = nucleus(softmax(scores, plain.temperature), plain.top_p)
     mass = sum(share for _, share in kept)
-    ids, shares = [token for token, _ in kept], [share / mass for _, share in kept]
+    own = {token: share / mass for token, share in kept}
+    written = subject.written_out(plain)
     mine = Counter(written.draw(kept) for _ in range(draws))
-    theirs: Counter[int] = Counter()
-    with closing(subject.sampler((), plain)) as chain:
-        last = sampling_stages(chain, logits)[-1]
-        for done in range(draws):
-            theirs[chain.sample(logits)] += 1
-            progress.step(done + 1, draws, "draws")
-    chained = dict(zip(last.ids.tolist(), softmax(last.scores.tolist(), 1.0), strict=True))
-    every = dict.fromkeys([*ids, *chained, *theirs])
-    own = dict(zip(ids, shares, strict=True))
+    chained, theirs = _chain(subject, plain, logits, draws, progress)
+    ids, shares = list(own), list(own.values())
+    counts = [[drawn[token] for token in ids] for drawn in (mine, theirs)]
     return Agreement(
         index=index,
         temperature=plain.temperature,
@@ -81,13 +70,38 @@ def agreement(
         draws=draws,
         ids=ids,
         probabilities=shares,
-        same_candidates=set(ids) == {token for token, share in chained.items() if share > 0},
-        largest_difference=max(abs(own.get(one, 0) - chained.get(one, 0)) for one in every),
-        written_draws=[mine[token] for token in ids],
-        chain_draws=[theirs[token] for token in ids],
-        written_p=chance(shares, [mine[token] for token in ids]),
-        chain_p=chance(shares, [theirs[token] for token in ids]),
+        same_candidates=own.keys() == chained.keys(),
+        largest_difference=max(
+            abs(own.get(one, 0) - chained.get(one, 0)) for one in {**own, **chained}
+        ),
+        written_draws=counts[0],
+        chain_draws=counts[1],
+        written_p=chance(shares, counts[0]),
+        chain_p=chance(shares, counts[1]),
     )
+
+
+def _plain(sampling: Sampling) -> Sampling:
+    """What both can do of these settings."""
+    return _PLAIN._replace(
+        temperature=_PLAIN.temperature if sampling.greedy else sampling.temperature,
+        top_p=sampling.top_p if sampling.top_p < 1 else _PLAIN.top_p,
+        seed=sampling.seed,
+    )
+
+
+def _chain(
+    subject: Subject, plain: Sampling, logits: Logits, draws: int, progress: Progress
+) -> tuple[dict[int, float], Counter[int]]:
+    """The production chain's candidates with their probabilities, and what it draws."""
+    drawn: Counter[int] = Counter()
+    with closing(subject.sampler((), plain)) as chain:
+        last = sampling_stages(chain, logits)[-1]
+        for done in range(1, draws + 1):
+            drawn[chain.sample(logits)] += 1
+            progress.step(done, draws, "draws")
+    shares = zip(last.ids.tolist(), softmax(last.scores.tolist(), 1.0), strict=True)
+    return {token: share for token, share in shares if share > 0}, drawn
 
 
 def chance(shares: Sequence[float], counts: Sequence[int]) -> float:

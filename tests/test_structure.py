@@ -28,6 +28,8 @@ OWNERS = {
 }
 SUBPACKAGES = ("cli/chat",)
 """Folders inside a folder: each keeps its folder's rules, and nothing else may lie there."""
+PICTURES = "lab/pictures"
+"""Of the lab's log."""
 FOLDERS = (*ORDER, *SUBPACKAGES)
 MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py"))]
 
@@ -78,7 +80,9 @@ def test_the_wheel_lists_every_folder() -> None:
 
 def test_every_folder_inside_a_folder_is_a_listed_package() -> None:
     inside = {shown(path) for folder in FOLDERS for path in (ROOT / folder).glob("*/")}
-    assert {path for path in inside if not path.endswith("__pycache__")} == set(SUBPACKAGES)
+    packages = {path for path in inside if not path.endswith("__pycache__")} - {PICTURES}
+    assert packages == set(SUBPACKAGES)
+    assert {path.suffix for path in (ROOT / PICTURES).iterdir()} <= {".png", ".svg"}
 
 
 def test_no_folder_shadows_the_package() -> None:
