@@ -47,6 +47,8 @@ class Bench:
     abort: Abort
     clock: Callable[[], float]
     around_fetching: Surroundings
+    free_bytes: Callable[[], int | None] = available_bytes
+    """Of memory; None where the system does not say."""
     _opened: dict[str | None, Subject] = field(default_factory=dict)
 
     @property
@@ -140,7 +142,7 @@ class Bench:
 
     def _check_size(self, path: Path | None) -> None:
         """Say it of a model that memory cannot hold: every token will wait for the disk."""
-        free = available_bytes()
+        free = self.free_bytes()
         if path is None or free is None:
             return
         taken = sum(part.stat().st_size for part in part_paths(path) if part.exists())

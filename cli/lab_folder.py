@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from nextok.cli.version import version
@@ -61,9 +62,9 @@ class LabFolder:
         self._parts.append(Illustrated(findings=findings, svgs=svgs, files=files))
         return [file for links in files.values() for _, file in links]
 
-    def write_page(self) -> str:
-        """The page of all that was written so far; its path."""
-        self._put(PAGE, page(self._parts, version=version()).encode())
+    def write_page(self, failures: Mapping[str, str]) -> str:
+        """The page of all that was written so far, and of what failed; its path."""
+        self._put(PAGE, page(self._parts, version=version(), failures=failures).encode())
         return str(self._path / PAGE)
 
     def _put(self, name: str, data: bytes) -> None:

@@ -22,18 +22,20 @@ class ShownProgress:
         self._clock = clock
         self._began = clock()
         self._what = ""
+        self._first = 0
+        """As many were done when it began."""
 
     def step(self, done: int, total: int, what: str) -> None:
         """Show it. Raises Aborted when the run is to end."""
         self._abort.check()
         if what != self._what:
-            self._what, self._began = what, self._clock()
+            self._what, self._began, self._first = what, self._clock(), done
         self._status.show(
             f"lab {self._name}: {done:,} of {total:,} {what}{self._left(done, total)}"
         )
 
     def _left(self, done: int, total: int) -> str:
         seconds = self._clock() - self._began
-        if seconds < _SURE or done == 0:
+        if seconds < _SURE or done <= self._first:
             return ""
-        return f", {duration(seconds / done * (total - done))} to go"
+        return f", {duration(seconds / (done - self._first) * (total - done))} to go"

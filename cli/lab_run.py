@@ -67,7 +67,7 @@ class LabRun:
         folder = self._bench.settings(LabSettings).lab_folder
         self._folder = None if folder is None else LabFolder(folder)
         self._found: list[Findings] = []
-        self._errors: list[NextokError] = []
+        self._errors: dict[str, NextokError] = {}
 
     def run(self) -> int:
         """All of them; the exit code. Ends the process where something from outside did."""
@@ -98,7 +98,7 @@ class LabRun:
                 raise
             self._status.clear()
             self._console.error(f"lab {experiment.name}: {error}")
-            self._errors.append(error)
+            self._errors[experiment.name] = error
             return
         self._status.clear()
         command = command_line(experiment, self._resolved, self._model(found))
@@ -130,7 +130,7 @@ class LabRun:
         if reason is not None:
             leave(reason, self._watcher.signal_number)
         self._bench.close()
-        return code_of(self._errors[0]) if self._errors else ANSWERED
+        return next(map(code_of, self._errors.values()), ANSWERED)
 
     def _say_the_rest(self, *, cut: bool) -> None:
         if cut and self._found and not self._found[-1].complete:
@@ -138,7 +138,8 @@ class LabRun:
         if self._resolved.output.json and self._found:
             self._stdout.line(json_text(self._as_object()))
         if self._folder is not None and len(self._experiments) > 1 and self._found:
-            self._console.note(f"wrote {self._folder.write_page()}")
+            failures = {name: str(error) for name, error in self._errors.items()}
+            self._console.note(f"wrote {self._folder.write_page(failures)}")
 
     def _as_object(self) -> dict[str, object]:
         objects = [as_object(one) for one in self._found]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 
 from nextok.lab.findings import Findings
 from nextok.lab.findings_text import as_object, as_text
@@ -18,6 +19,7 @@ _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 """Where an SVG names its parts: several of them in one page must not share names."""
 
 _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +34,13 @@ class Illustrated:
     a link to it says, and where it leads."""
 
 
-def page(parts: Sequence[Illustrated], *, version: str) -> str:
-    """The whole file."""
+def page(
+    parts: Sequence[Illustrated], *, version: str, failures: Mapping[str, str] = NOTHING
+) -> str:
+    """The whole file. failures: what experiments failed with, by their names."""
     models = dict.fromkeys(one.findings.model for one in parts if one.findings.model)
     head = " · ".join(filter(None, [*models, f"nextok {version}"]))
-    names = [escape(one.findings.experiment) for one in parts]
+    names = [escape(name) for name in (*(one.findings.experiment for one in parts), *failures)]
     links = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in names)
     return (
         "<!DOCTYPE html>\n"
@@ -45,7 +49,7 @@ def page(parts: Sequence[Illustrated], *, version: str) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>nextok lab</title><style>{_STYLE}</style></head>\n<body>\n"
         f"<header><h1>nextok lab</h1><p>{escape(head)}</p><nav><ul>{links}</ul></nav></header>\n"
-        f"<main>\n{''.join(map(_section, parts))}</main>\n</body></html>\n"
+        f"<main>\n{''.join(map(_section, parts))}{_failed(failures)}</main>\n</body></html>\n"
     )
 
 
@@ -60,6 +64,15 @@ def _section(part: Illustrated) -> str:
         f"{_figures(part)}"
         f"<details><summary>Data</summary><p>{_links(part, '')}</p>"
         f"<pre>{escape(as_text(as_object(found)))}</pre></details>\n</section>\n"
+    )
+
+
+def _failed(failures: Mapping[str, str]) -> str:
+    """What there is nothing of but a reason."""
+    return "".join(
+        f'<section id="{escape(name)}">\n<h2>{escape(name)}</h2>\n'
+        f'<p class="cut">Failed: {escape(reason)}</p>\n</section>\n'
+        for name, reason in failures.items()
     )
 
 

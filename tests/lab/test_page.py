@@ -100,6 +100,12 @@ def test_what_was_cut_short_says_so() -> None:
     assert "Cut short" not in Reading(made("loop")).words
 
 
+def test_what_failed_is_named_with_its_reason() -> None:
+    read = Reading(page([], version="1", failures={"lengths": "no <answers>"}))
+    assert "Failed: no <answers>" in read.words
+    assert read.all_of("href") == ["#lengths"] and read.all_of("id") == ["lengths"]
+
+
 def test_json_holds_everything_but_the_charts() -> None:
     found = as_object(findings("loop"))
     assert list(found) == ["experiment", "title", "command", "model", "sentences", "data"]
