@@ -1,13 +1,13 @@
 """The journal of generations: how each one ended and how long everything took.
 
 Promises that remembering never fails, delays or ends a generation: what cannot be written within
-moments is not remembered. Any number of processes may write at once, and one that is killed
+moments waits in a line beside it. Any number of processes may write at once, and one that is killed
 leaves whole rows. `sqlite3` is imported by whoever writes or reads, not by who could.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,13 +19,15 @@ from nextok.backends.journal_connection import (
     let_go,
     make,
     means_broken,
+    means_busy,
     readable,
     writable,
 )
 from nextok.backends.journal_files import JournalFiles
-from nextok.backends.journal_row import FIGURES, LoggedText, Row
+from nextok.backends.journal_row import LoggedText, Row
 from nextok.backends.journal_schema import MIGRATIONS, version_of
-from nextok.backends.journal_spool import has_lines, taken_lines
+from nextok.backends.journal_spool import has_lines, leave_row
+from nextok.backends.journal_writing import delete_before, insert
 from nextok.backends.shown_text import shown
 from nextok.generation.errors import NextokError
 
@@ -36,17 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Journal", "JournalError", "LoggedText", "Row", "user_journal"]
 
-_MODEL = "INSERT OR IGNORE INTO model (name, quantization) VALUES (?, ?)"
-_GENERATION = (
-    f"INSERT INTO generation ({', '.join(FIGURES)}, model_id) "
-    f"VALUES ({', '.join('?' * len(FIGURES))}, "
-    "(SELECT id FROM model WHERE name = ? AND quantization = ?))"
-)
-_TEXT = "INSERT INTO text (generation_id, prompt, answer, reasoning) VALUES (?, ?, ?, ?)"
-_PRUNE = (
-    "DELETE FROM text WHERE generation_id IN (SELECT id FROM generation WHERE ended_at < ?)",
-    "DELETE FROM generation WHERE ended_at < ?",
-)
 _PATIENCE_SECONDS = 0.05
 """For another writer: a generation has ended, and somebody waits for the process to end."""
 _READERS_PATIENCE_SECONDS = 1.0
@@ -68,22 +59,27 @@ class Journal:
         self.path = path
         self._files = JournalFiles(path)
 
-    def add(self, row: Row) -> bool:
+    def add(self, row: Row, aside: Callable[[Path], None] | None = None) -> bool:
         """Remember a generation; whether it could be. Never raises.
 
-        A file that is broken is set aside, once for all processes, and a new one begun.
+        One that others keep locked gets a line beside it. A file that is broken is set aside, once
+        for all processes, and a new one begun; `aside` is told what it is called then.
         """
         try:
             import sqlite3
         except ImportError:  # a Python that was built without it
             return False
-        with suppress(OSError, ValueError, OverflowError, MemoryError, sqlite3.Error):
+        try:
             self._files.drop_orphans()
             for _ in range(2):
                 broken = self._add(row)
                 if broken is None:
                     return True
-                self._files.set_aside(broken)
+                kept = self._files.set_aside(broken)
+                if kept is not None and aside is not None:
+                    aside(kept)
+        except (OSError, ValueError, OverflowError, MemoryError, sqlite3.Error) as error:
+            return means_busy(error) and leave_row(self.path, row)
         return False
 
     @contextmanager
@@ -115,7 +111,13 @@ class Journal:
         return self._files.size_bytes()
 
     def forget(self) -> None:
-        """Remove all of it. Raises JournalError while somebody reads or writes."""
+        """Remove all of it. Raises JournalError while somebody reads or writes, and for another
+        program's database that has its name."""
+        if self._files.is_foreign():
+            raise JournalError(
+                f"{shown(self.path)} is another program's file, and stays: "
+                "move it away if nextok is to have a journal there"
+            )
         try:
             self._files.remove()
         except OSError as error:
@@ -130,12 +132,7 @@ class Journal:
 
         try:
             with self._opened(writable) as connection:
-                connection.execute("PRAGMA synchronous = NORMAL")
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in _PRUNE:
-                    connection.execute(statement, (before,))
-                connection.execute("COMMIT")
-                connection.execute("VACUUM")
+                delete_before(connection, before)
         except (OSError, Broken, sqlite3.Error) as error:
             raise JournalError(self._why(error)) from error
 
@@ -150,7 +147,7 @@ class Journal:
             try:
                 connection = writable(self.path, _PATIENCE_SECONDS)
                 try:
-                    _insert(connection, self.path, rows)
+                    insert(connection, self.path, rows)
                 finally:
                     let_go(connection, self._files.log_bytes())
             except (Broken, sqlite3.DatabaseError) as error:
@@ -184,31 +181,9 @@ class Journal:
         path = shown(self.path)
         if version > len(MIGRATIONS):
             return f"{path} was written by a newer nextok, and this one cannot read it: update it"
-        if isinstance(error, BlockingIOError) or "locked" in str(error):
+        if means_busy(error):
             return f"{path} is in use by another process: try again"
         if means_broken(error):
             return f"{path} is damaged, or is no journal: `nextok forget` begins a new one"
         reason = (isinstance(error, OSError) and error.strerror) or error
         return f"{path} cannot be used: {reason}"
-
-
-def _insert(connection: Connection, path: Path, rows: Iterable[Row]) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    for row in (*taken_lines(path), *rows):
-        _insert_one(connection, row)
-    connection.execute("COMMIT")
-
-
-def _insert_one(connection: Connection, row: Row) -> None:
-    model = (_written(row.model), row.quantization or "")
-    figures = [_written(getattr(row, name)) for name in FIGURES]
-    connection.execute(_MODEL, model)
-    cursor = connection.execute(_GENERATION, [*figures, *model])
-    if row.text is not None:
-        said = (row.text.prompt, row.text.answer, row.text.reasoning)
-        connection.execute(_TEXT, [cursor.lastrowid, *map(_written, said)])
-
-
-def _written(value: object) -> object:
-    """As SQLite takes it: a name from a file system may hold bytes that are no text."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

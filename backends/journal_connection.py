@@ -132,3 +132,11 @@ def means_broken(error: Exception) -> bool:
 
     # All that may pass (locked, full, read-only) is a subclass.
     return isinstance(error, Broken) or type(error) is sqlite3.DatabaseError
+
+
+def means_busy(error: Exception) -> bool:
+    """Whether others use it at the moment."""
+    import sqlite3
+
+    locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+    return locked or isinstance(error, BlockingIOError)

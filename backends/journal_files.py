@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nextok.backends.draft_file import private_folder
+from nextok.backends.journal_schema import APPLICATION_ID
 from nextok.backends.journal_spool import PENDING
 
 _PAUSE_SECONDS = 0.002
@@ -25,7 +26,10 @@ _SHORT_SECONDS, _LONG_SECONDS = 0.02, 2.0
 _LOG = "-wal"
 _BESIDE = ("", _LOG, "-shm")
 """What SQLite calls the files of a database."""
-_BAD = ".bad"
+_BAD = (".bad", ".bad2", ".bad3")
+"""Of those set aside: the first stays, and of many the newest has the last name."""
+_MAGIC, _OWNER = b"SQLite format 3\0", slice(68, 72)
+"""How a database begins, and where it says whose it is."""
 _NEW = ".new"
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL)
 
@@ -111,19 +115,37 @@ class JournalFiles:
                     with suppress(FileNotFoundError):
                         os.unlink(f"{self.path}{ending}")
 
-    def set_aside(self, inode: int) -> None:
-        """Take a broken database away, so that the next one to write begins anew.
+    def is_foreign(self) -> bool:
+        """Whether it is a sound database of another program."""
+        try:
+            with self.path.open("rb") as file:
+                head = file.read(100)
+        except OSError:
+            return False
+        return head.startswith(_MAGIC) and head[_OWNER] != APPLICATION_ID.to_bytes(4, "big")
 
-        One that has another file's place by now stays. Raises OSError, BlockingIOError while
-        somebody uses it.
+    def set_aside(self, inode: int) -> Path | None:
+        """Take a broken database away, so that the next one to write begins anew; where it is.
+
+        One that has another file's place by now stays, and of one without a byte nothing is kept.
+        Raises OSError, BlockingIOError while somebody uses it.
         """
         with _locked(self.path.parent, fcntl.LOCK_EX, _SHORT_SECONDS):
             if self.inode() != inode:
-                return
+                return None
+            if not self.path.stat().st_size + self.log_bytes():
+                self.path.unlink()
+                return None
+            kept = self._place_aside()
             # Its log first: SQLite would play it into the next database of this name.
             for ending in reversed(_BESIDE):
                 with suppress(FileNotFoundError):
-                    os.replace(f"{self.path}{ending}", f"{self.path}{_BAD}{ending}")
+                    os.replace(f"{self.path}{ending}", f"{kept}{ending}")
+            return kept
+
+    def _place_aside(self) -> Path:
+        places = [Path(f"{self.path}{bad}") for bad in _BAD]
+        return next((one for one in places if not one.exists()), places[-1])
 
     def remove(self) -> None:
         """All of them. Raises OSError, BlockingIOError while somebody uses them."""
@@ -149,7 +171,7 @@ def _link(new: Path, path: Path) -> None:
 
 
 def _bad() -> list[str]:
-    return [_BAD + ending for ending in _BESIDE]
+    return [bad + ending for bad in _BAD for ending in _BESIDE]
 
 
 @contextmanager

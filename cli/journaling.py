@@ -17,6 +17,8 @@ from nextok.generation.reasoning import Span, SpanKind
 from nextok.generation.timings import Stopwatch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nextok.backends.journal import LoggedText, Row
     from nextok.cli.commands import CommandName
     from nextok.cli.report import Outcome, RunFacts
@@ -62,6 +64,10 @@ class Notes:
         self._completion_tokens = 0
         self._said: list[Span] = []
         self._is_written = False
+        self.is_lost = False
+        """Whether the row was to be written and could not be."""
+        self.aside: Path | None = None
+        """Where the journal is that was found broken when the row was written."""
 
     # -- while it goes on
 
@@ -105,7 +111,12 @@ class Notes:
         self._is_written = True
         from nextok.backends.journal import user_journal
 
-        return user_journal().add(self._row(ended))
+        is_kept = user_journal().add(self._row(ended), self._set_aside)
+        self.is_lost = not is_kept
+        return is_kept
+
+    def _set_aside(self, path: Path) -> None:
+        self.aside = path
 
     def _cut(self, reason: FinishReason | None) -> Finish | None:
         """The end as far as it was seen."""

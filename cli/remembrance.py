@@ -33,6 +33,8 @@ class Remembrance:
         """What the user said."""
         self._command = invocation.command
         self._settings = invocation.resolved.journal
+        self._console = invocation.console
+        self._is_verbose = invocation.resolved.output.verbose
         self._weights: Weights | None = None
         self._model: tuple[str, float] | None = None
         """What it is called, and when its load began."""
@@ -56,8 +58,14 @@ class Remembrance:
 
     def write(self, reason: FinishReason | None) -> None:
         """The answer is out. reason: why it ended, if not by itself. Never raises."""
-        if self._model and self._settings.remembers:
-            self._notes.write(reason)
+        if not (self._model and self._settings.remembers):
+            return
+        self._notes.write(reason)
+        if self._notes.aside is not None:
+            kept = self._notes.aside.name
+            self._console.note(f"the journal was damaged: a new one is begun, the old is {kept}")
+        if self._notes.is_lost and self._is_verbose:
+            self._console.plain("the journal could not be written: it has no row of this")
 
     def write_at_once(self, reason: FinishReason) -> None:
         """The process is about to be ended, wherever it is.

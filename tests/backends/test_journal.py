@@ -221,12 +221,16 @@ def test_a_process_killed_while_it_writes_leaves_whole_rows(journal: Journal) ->
 # In nobody's way.
 
 
-def test_a_locked_file_costs_the_row_and_no_more(journal: Journal) -> None:
+def test_a_locked_file_has_the_row_later(journal: Journal) -> None:
     assert journal.add(row(model="before"))
     with locked(journal.path):
-        assert journal.add(row(model="lost")) is False
+        assert journal.add(FULL) is True
+        pending = journal.path.with_name("journal.sqlite.pending")
+        assert stat.S_IMODE(pending.stat().st_mode) == 0o600
     assert journal.add(row(model="after"))
-    assert [one.model for one in rows(journal)] == ["before", "after"]
+    assert not pending.exists()
+    before, meanwhile, after = rows(journal)
+    assert (before.model, meanwhile, after.model) == ("before", FULL, "after")
 
 
 def test_whoever_reads_locks_nobody_out(journal: Journal) -> None:
@@ -323,7 +327,42 @@ def damage(journal: Journal, kind: str) -> bytes:
     return broken
 
 
-@pytest.mark.parametrize("kind", ["empty", "text", "pages", "cut"])
+def test_of_an_empty_file_nothing_is_kept(journal: Journal) -> None:
+    damage(journal, "empty")
+    journal.path.with_name("journal.sqlite-wal").write_bytes(b"")
+    told: list[Path] = []
+    assert journal.add(row(model="new"), told.append) is True
+    assert [one.model for one in rows(journal)] == ["new"]
+    names = {path.name for path in journal.path.parent.iterdir()}
+    assert told == [] and not {one for one in names if ".bad" in one}
+
+
+def test_the_first_broken_file_stays_and_they_are_few(journal: Journal) -> None:
+    told: list[Path] = []
+    for number in range(5):
+        journal.path.parent.mkdir(exist_ok=True)
+        journal.path.write_bytes(b"%d is no database\n" % number * 100)
+        assert journal.add(row(), told.append) is True
+    bad = ["journal.sqlite.bad", "journal.sqlite.bad2", "journal.sqlite.bad3"]
+    assert [path.name for path in told] == [*bad, bad[-1], bad[-1]]
+    kept = [journal.path.with_name(name).read_bytes()[:1] for name in bad]
+    assert kept == [b"0", b"1", b"4"]
+    journal.forget()
+    assert list(journal.path.parent.iterdir()) == []
+
+
+def test_another_programs_file_is_not_forgotten(journal: Journal) -> None:
+    journal.path.parent.mkdir()
+    with closing(sqlite3.connect(journal.path)) as other:
+        other.execute("CREATE TABLE mine (x)")
+        other.commit()
+    before = journal.path.read_bytes()
+    with pytest.raises(JournalError, match="another program's file, and stays"):
+        journal.forget()
+    assert journal.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["text", "pages", "cut"])
 def test_a_broken_file_is_set_aside_and_a_new_one_begun(journal: Journal, kind: str) -> None:
     broken = damage(journal, kind)
     assert journal.add(row(model="new")) is True
@@ -350,10 +389,11 @@ def test_a_broken_file_that_somebody_uses_stays(journal: Journal) -> None:
     broken = damage(journal, "text")
     folder = os.open(journal.path.parent, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_SH)
-    assert journal.add(row()) is False
+    assert journal.add(row(model="first")) is True
     os.close(folder)
     assert journal.path.read_bytes() == broken
-    assert journal.add(row()) is True
+    assert journal.add(row(model="second")) is True
+    assert [one.model for one in rows(journal)] == ["first", "second"]
 
 
 def test_the_log_of_a_broken_file_is_not_played_into_the_next(journal: Journal) -> None:
@@ -489,11 +529,45 @@ def test_the_places_of_generations_in_time(journal: Journal) -> None:
 
 
 def test_models_are_told_apart_by_their_quantization(journal: Journal) -> None:
-    for kind in ("Q4_0", None, "Q8_0", "Q4_0"):
+    for kind in ("Q4_0", "Q8_0", "Q4_0"):
         assert journal.add(row(quantization=kind))
     with journal.reading() as queries:
         assert queries.models() == [
             LoggedModel(id=1, name="small", quantization="Q4_0"),
-            LoggedModel(id=2, name="small", quantization=None),
-            LoggedModel(id=3, name="small", quantization="Q8_0"),
+            LoggedModel(id=2, name="small", quantization="Q8_0"),
         ]
+
+
+@pytest.mark.parametrize("kinds", [("Q4_0", None), (None, "Q4_0"), (None, "Q4_0", None)])
+def test_who_could_not_tell_the_quantization_is_no_other_model(
+    journal: Journal, kinds: tuple[str | None, ...]
+) -> None:
+    for kind in kinds:
+        assert journal.add(row(quantization=kind))
+    assert journal.add(row(model="other"))
+    assert [one.quantization for one in rows(journal)] == [*["Q4_0"] * len(kinds), None]
+    with journal.reading() as queries:
+        counts = [len(queries.answers([model])) for model in queries.models()]
+    assert [count for count in counts if count] == [len(kinds), 1]
+
+
+def test_pruning_many_leaves_the_indexes_as_they_were(journal: Journal) -> None:
+    from nextok.backends import journal_writing
+
+    assert journal.add(row(ended_at=1.0))
+    with closing(sqlite3.connect(journal.path)) as other:
+        figures = "ended_at, command, model_id, completion_tokens, finish, version"
+        other.executemany(
+            f"INSERT INTO generation ({figures}) VALUES (?, 'chat', 1, 7, 'eos', '1')",
+            [(float(moment),) for moment in range(2, 10_100)],
+        )
+        other.commit()
+        kept = "SELECT name, sql FROM sqlite_master ORDER BY name"
+        tables = other.execute(kept).fetchall()
+    assert journal_writing._MANY < 10_089
+    journal.prune(10_090.0)
+    with closing(sqlite3.connect(journal.path)) as other:
+        assert other.execute(kept).fetchall() == tables
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert other.execute("PRAGMA freelist_count").fetchone() == (0,)
+    assert [one.ended_at for one in rows(journal)] == [float(n) for n in range(10_090, 10_100)]

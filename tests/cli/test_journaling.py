@@ -339,7 +339,7 @@ def test_a_turn_that_an_interrupt_ends(row: Callable[[], Row], endless_gguf: Pat
 # In nobody's way.
 
 
-def test_a_locked_journal_costs_the_row_alone(
+def test_a_locked_journal_has_the_row_later(
     ask_alone: Ask, journal: Journal, emoji_gguf: Path
 ) -> None:
     assert ask_alone("-m", emoji_gguf, "hi").code == 0
@@ -347,7 +347,26 @@ def test_a_locked_journal_costs_the_row_alone(
         other.execute("BEGIN IMMEDIATE")
         answered = ask_alone("-m", emoji_gguf, "hi")
     assert (answered.code, answered.out, answered.err) == (0, "Hi 😀 bye\n".encode(), "")
-    assert len(rows(journal)) == 1
+    assert len(rows(journal)) == 2
+
+
+def test_who_asks_is_told_of_a_row_that_is_lost(ask: Ask, emoji_gguf: Path) -> None:
+    answered = ask("-m", emoji_gguf, "-v", "hi", env={"XDG_STATE_HOME": "/dev/null"})
+    assert answered.code == 0
+    assert (
+        answered.err.splitlines()[-1] == "the journal could not be written: it has no row of this"
+    )
+
+
+def test_a_terminal_says_that_the_journal_was_damaged(
+    terminal: Callable[..., Any], journal: Journal, emoji_gguf: Path, monkeypatch: Any
+) -> None:
+    journal.path.parent.mkdir(parents=True, exist_ok=True)
+    journal.path.write_bytes(b"no database" * 100)
+    monkeypatch.setenv("XDG_STATE_HOME", str(journal.path.parent.parent))
+    said = terminal("-m", str(emoji_gguf), "hi").rest()
+    assert "the journal was damaged: a new one is begun, the old is journal.sqlite.bad" in said
+    assert "damaged" not in terminal("-m", str(emoji_gguf), "hi").rest()
 
 
 def test_where_nothing_can_be_kept_the_answer_comes(ask: Ask, emoji_gguf: Path) -> None:
