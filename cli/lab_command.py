@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 
 from nextok.cli.config import spelled
 from nextok.cli.flag_table import flags_of
 from nextok.cli.flags import Flag
 from nextok.cli.lab_experiments import EXPERIMENTS, Experiment
 from nextok.cli.lab_settings import LabSettings
-from nextok.cli.resolution import GIVEN, Resolved
+from nextok.cli.resolution import BUILT_IN, GIVEN, Resolved
 from nextok.generation.errors import UsageError
 
 _SILENT = frozenset(
@@ -22,14 +21,16 @@ _COMMON = ("lab_folder", "lab_full")
 
 
 def command_line(experiment: Experiment, resolved: Resolved, model: str) -> str:
-    """`nextok lab NAME` and the flags that were given and matter to it.
+    """`nextok lab NAME` and what was set and matters to it, wherever it was set.
 
     model: what -m was; empty if no model was used.
     """
     words = ["nextok", "lab", experiment.name]
     if model:
         words += ["-m", model]
-    for flag in _given(resolved):
+    for flag in flags_of("lab"):
+        if resolved.origin(flag.key) == BUILT_IN:
+            continue
         if flag.key not in _SILENT | {"model"} and concerns(flag.key, experiment):
             words += _words(flag, resolved.value(flag.key))
     return shlex.join(words)
@@ -37,7 +38,8 @@ def command_line(experiment: Experiment, resolved: Resolved, model: str) -> str:
 
 def check_flags(experiment: Experiment, resolved: Resolved) -> None:
     """UsageError for a flag of another experiment, which this one would not listen to."""
-    for flag in _given(resolved):
+    given = (flag for flag in flags_of("lab") if resolved.origin(flag.key) == GIVEN)
+    for flag in given:
         if not concerns(flag.key, experiment):
             raise UsageError(f"`nextok lab {experiment.name}` has no use for {flag.names[0]}")
 
@@ -48,11 +50,6 @@ def concerns(key: str, experiment: Experiment) -> bool:
         return True
     owned = {own for one in EXPERIMENTS for own in one.settings._fields}
     return key not in LabSettings._fields and key not in owned
-
-
-def _given(resolved: Resolved) -> Iterator[Flag]:
-    """The flags of the command line."""
-    yield from (flag for flag in flags_of("lab") if resolved.origin(flag.key) == GIVEN)
 
 
 def _words(flag: Flag, value: object) -> list[str]:

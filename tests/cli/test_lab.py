@@ -67,8 +67,10 @@ def test_the_command_in_the_data_finds_the_same(ask: Any, abc: Path) -> None:
                       "--logit-bias", "C=-inf", "--draws", "100"))  # fmt: skip
     words = first["command"].split()
     assert words[:2] == ["nextok", "lab"]
-    assert words[2:] == ["loop", "-m", str(abc), "--top-p", "0.7", "--logit-bias", "C=-inf",
-                         "--at", "0", "--draws", "100"]  # fmt: skip
+    assert words[2:] == [
+        "loop", "-m", str(abc), "-t", "1", "--top-p", "0.7", "--logit-bias", "C=-inf",
+        "--at", "0", "--draws", "100",
+    ]  # fmt: skip
     again = found(ask(*words[1:], "--json"))
     assert without_times(again) == without_times(first)
 
@@ -119,7 +121,7 @@ def test_pictures_and_data_go_into_the_folder(ask: Any, loop_gguf: Path, tmp_pat
         "cache.json",
     ]  # fmt: skip
     data = json.loads((folder / "cache.json").read_text())
-    assert data["command"] == f"nextok lab cache -m {loop_gguf} -n 12"
+    assert data["command"] == f"nextok lab cache -m {loop_gguf} -t 1 -n 12"
     assert ask("lab", "cache", "-m", loop_gguf, "-n", "6", "-o", folder).code == 0  # replaced
     assert json.loads((folder / "cache.json").read_text())["data"]["tokens"] == 6
 
@@ -136,8 +138,8 @@ def test_all_of_them_make_one_page(loop_gguf: Path, tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, b"")
     page = (tmp_path / "index.html").read_text()
     assert page.count("<section") == 2 and page.count("<svg") >= 6
-    assert f"nextok lab loop -m {loop_gguf} -n 8 --draws 100" in page
-    assert f"nextok lab cache -m {loop_gguf} -n 8<" in page  # --draws means nothing to it
+    assert f"nextok lab loop -m {loop_gguf} -t 1 -n 8 --draws 100" in page
+    assert f"nextok lab cache -m {loop_gguf} -t 1 -n 8<" in page  # --draws means nothing to it
     for link in ("loop.json", "cache.json", "cache-latency.png"):
         assert (tmp_path / link).exists() and f'href="{link}"' in page
 

@@ -31,11 +31,17 @@ class Clock:
         return self.now
 
 
-def bench(stream: io.StringIO, given: Mapping[str, object], *, terminal: bool = False) -> Bench:
+def bench(
+    stream: io.StringIO,
+    given: Mapping[str, object],
+    *,
+    terminal: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Bench:
     console = Console(stream=stream, terminal=terminal, color=False)
     clock = Clock()
     return Bench(
-        resolved=resolve("lab", given, {}, ConfigFile(path="none")),
+        resolved=resolve("lab", given, environ or {}, ConfigFile(path="none")),
         console=console,
         status=Status(console, clock),
         stdout=Stdout(clock=clock, encoding="utf-8"),
@@ -101,6 +107,13 @@ def test_settings_are_filled_from_flags_and_defaults() -> None:
 def test_the_command_has_the_flags_that_matter(given: Mapping[str, object], command: str) -> None:
     resolved = bench(io.StringIO(), given).resolved
     assert command_line(find_experiment("cache"), resolved, "m.gguf") == command
+
+
+def test_the_command_has_what_the_environment_says() -> None:
+    environ = {"NEXTOK_THREADS": "3", "NEXTOK_TOP_P": "0.5", "NEXTOK_COLOR": "never"}
+    resolved = bench(io.StringIO(), {}, environ=environ).resolved
+    command = command_line(find_experiment("loop"), resolved, "toy")
+    assert command == "nextok lab loop -m toy -t 3 --top-p 0.5"
 
 
 def test_without_a_model_the_command_names_none() -> None:
