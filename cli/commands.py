@@ -130,7 +130,7 @@ COMMANDS: tuple[Command, ...] = (
         help="Draw the latency of every token of a trace, here or (-o) as a picture.",
         word="TRACE",
         many=True,
-        word_help="Files that --trace wrote; several are drawn over each other.",
+        word_help="Files that --trace wrote, - for standard input; several are overlaid.",
     ),
     Command(
         name="batch",
@@ -151,7 +151,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         name="log",
-        help="List the last generations of the journal; with --prune, remove old ones.",
+        help="List the last generations of the journal, or remove old ones.",
+        word="prune REST",
+        many=True,
+        word_help="`prune AGE|DATE|SIZE` is the same as --prune.",
     ),
     Command(
         name="forget",

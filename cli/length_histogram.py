@@ -8,6 +8,8 @@ from nextok.backends.length_distribution import Bin, Lengths
 from nextok.cli.stats_look import CYAN, DIM, Look, counted
 from nextok.cli.stats_report import LONGEST, PERCENTS
 
+_LEAST_ROOM = 4
+"""Columns of a bar beside which there is room for words."""
 _SPACE = 7
 """Columns of a line that are neither a name nor a bar nor a figure."""
 
@@ -19,12 +21,16 @@ def histogram(lengths: Lengths, look: Look) -> Iterator[str]:
     marks = [_marks(one, lengths) for one in bins]
     margin = max(map(len, names))
     most = max(one.count for one in bins)
-    room = look.width - margin - len(f"{most:,}") - max(map(len, marks)) - _SPACE
+    room = look.width - margin - len(f"{most:,}") - _SPACE
+    if room - max(map(len, marks)) >= _LEAST_ROOM:
+        room -= max(map(len, marks))
+    else:
+        marks = [""] * len(bins)
     for one, name, mark in zip(bins, names, marks, strict=True):
         head = f"  {name:>{margin}} {look.inked(look.signs.side, DIM)}"
         count = f" {one.count:,}" if one.count else ""
         tail = look.inked(f"  {mark}", DIM) if mark else ""
-        yield head + look.bar(one.count, most, room, CYAN) + count + tail
+        yield head + look.bar(one.count, most, max(1, room), CYAN) + count + tail
 
 
 def figures(lengths: Lengths, look: Look) -> Iterator[str]:

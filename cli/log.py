@@ -1,4 +1,4 @@
-"""`nextok log`: the last generations of the journal; with --prune, the old ones taken away."""
+"""`nextok log`: the last generations of the journal; with `prune`, the old ones taken away."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from nextok.cli.asked_journal import EMPTY, asked_journal
 from nextok.cli.columns import Column, print_columns
 from nextok.cli.console import is_terminal
 from nextok.cli.exit_codes import ANSWERED, FAILED
+from nextok.cli.flag_table import BY_NAME
 from nextok.cli.invocation import Invocation
 from nextok.cli.loaded_prompt import plain_stdout
 from nextok.cli.question import consents
 from nextok.cli.settings import Since
 from nextok.cli.stats_report import utc
+from nextok.cli.status import Status
 from nextok.cli.units import brief, size
 from nextok.generation.errors import UsageError
 
@@ -48,6 +50,9 @@ _BY_WIDTH: Sequence[tuple[int, Sequence[Cell]]] = (
     (0, (_BRIEFLY, _TOKENS, _HOW)),
 )
 """What a terminal of so many columns has room for."""
+_FORM = "nextok log prune AGE|DATE|SIZE"
+_MANY = 5000
+"""Rows: to take more away takes a while."""
 _EMPTY_BYTES = 11 * 4096
 """Of a journal without a row, about."""
 _ROUNDED_BYTES = 8 * 4096
@@ -57,8 +62,11 @@ _ROUNDED_BYTES = 8 * 4096
 def log(invocation: Invocation) -> int:
     """The newest last, as a log has it."""
     settings = invocation.resolved.journal
-    if settings.prune is not None:
-        return _prune(settings.prune, invocation)
+    rest = settings.prune
+    if invocation.words:
+        rest = _named_rest(invocation.words, rest)
+    if rest is not None:
+        return _prune(rest, invocation)
     with asked_journal(invocation) as asked:
         rows = asked.queries.last(settings.rows, asked.models)[::-1]
         is_empty = not asked.queries.models()
@@ -147,6 +155,19 @@ def _rounded(seconds: float | None) -> float | None:
 # Taking rows away.
 
 
+def _named_rest(words: Sequence[str], flag: Since | int | None) -> Since | int:
+    """What `prune` is to leave. UsageError for other words."""
+    first, *values = words
+    if first != "prune":
+        raise UsageError(f"`nextok log` takes no word but prune, not {first!r}: {_FORM}")
+    if flag is not None:
+        raise UsageError("what is to go is said twice, with prune and --prune: choose one")
+    if len(values) != 1:
+        raise UsageError(f"say what is to go, in one word: {_FORM}, such as nextok log prune 30d")
+    rest = BY_NAME["--prune"][0].parse(values[0], "nextok log prune")
+    return rest if isinstance(rest, Since) else int(str(rest))
+
+
 def _prune(rest: Since | int, invocation: Invocation) -> int:
     settings, journal = invocation.resolved.journal, user_journal()
     if settings.since is not None or settings.only_model is not None:
@@ -162,7 +183,13 @@ def _prune(rest: Since | int, invocation: Invocation) -> int:
     question = f"Remove {which}{before}?"
     if not consents(question, invocation, command="nextok log --prune … --yes"):
         return FAILED
-    journal.prune(moment)
+    status = Status(invocation.console, time.monotonic)
+    if count > _MANY:
+        status.draw(f"removing {which} from the journal, and giving their room back …")
+    try:
+        journal.prune(moment)
+    finally:
+        status.clear()
     left = size(journal.size_bytes())
     invocation.console.note(f"removed {which} from the journal, which takes {left} now")
     return ANSWERED

@@ -41,9 +41,9 @@ def plot(invocation: Invocation) -> int:
 
 def _read(paths: Sequence[str], console: Console) -> list[Series]:
     """What there is to draw, and a word about what there is not."""
-    if not paths or "-" in paths:
+    if not paths:
         raise UsageError("say which file to plot: nextok --trace FILE … writes one")
-    traces = [read_trace(path) for path in paths]
+    traces = [_trace(path) for path in paths]
     for trace in traces:
         _warn(trace, console)
     series = all_series(traces)
@@ -52,6 +52,14 @@ def _read(paths: Sequence[str], console: Console) -> list[Series]:
         verb = "has no" if len(paths) == 1 else "has a"
         raise UsageError(f"{which} {verb} gap between tokens: two are the least to plot")
     return series
+
+
+def _trace(path: str) -> TraceFile:
+    if path != "-":
+        return read_trace(path)
+    if is_terminal(sys.stdin):
+        raise UsageError("- is standard input: nextok --jsonl … | nextok plot -")
+    return read_trace("standard input", sys.stdin.buffer)
 
 
 def _warn(trace: TraceFile, console: Console) -> None:

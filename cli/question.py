@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from nextok.cli.console import Console, is_terminal, one_line
@@ -21,13 +22,27 @@ def agreed(question: str, console: Console, *, default: bool) -> bool:
     choices = "[Y/n]" if default else "[y/N]"
     while True:
         console.ask(f"{one_line(question)} {choices} ")
-        line = sys.stdin.readline()
+        line = _line(console)
         if not line:
             console.ask("\n")
             return False
         word = line.strip().lower()
         if word in ("", *_YES, *_NO):
             return default if not word else word in _YES
+
+
+def _line(console: Console) -> str:
+    """What is typed; an interrupt ends the line on the terminal, too. Raises KeyboardInterrupt."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_DFL:  # else one that is ignored, or somebody's own
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return sys.stdin.readline()
+    except KeyboardInterrupt:
+        console.ask("\n")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def consents(question: str, invocation: Invocation, *, command: str) -> bool:

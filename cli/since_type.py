@@ -11,9 +11,11 @@ from nextok.cli.flag_types import Written
 from nextok.cli.number_types import Size
 from nextok.cli.settings import Since
 
-_AGE = r"([0-9]+(?:\.[0-9]+)?) ?(m|h|d|w|y)"
+_AGE = r"([0-9]+(?:\.[0-9]+)?) ?(s|m|h|d|w|y)"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*"
-_SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0}
+_SECONDS = {
+    "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365.25 * 86400.0,
+}  # fmt: skip
 _UNITS = "KMGTB"
 
 
@@ -21,7 +23,10 @@ class Moment(Written):
     """An age or a date."""
 
     metavar = "AGE|DATE"
-    expected = "an age such as 12h, 7d or 4w, or a date such as 2026-01-31"
+    expected = (
+        "an age (a number and s, m, h, d, w or y: 90m, 12h, 7d) or a date (2026-01-31, "
+        "2026-01-31T18:30)"
+    )
 
     def parse(self, text: str) -> object:
         age = re.fullmatch(_AGE, text, re.ASCII)

@@ -30,6 +30,8 @@ def stats(invocation: Invocation) -> int:
     if invocation.resolved.output.json:
         plain_stdout().line(json_text(as_json(reported)))
     elif not found.generations:
+        if not is_terminal(sys.stdout):
+            print_table([("generations", "0")], invocation)
         invocation.console.note(EMPTY if is_empty else "no generation since then")
     elif is_terminal(sys.stdout):
         lines = page(reported, _look(invocation))

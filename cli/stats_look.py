@@ -11,7 +11,7 @@ from nextok.cli.bars import bar
 from nextok.cli.terminal_plot import styled
 from nextok.cli.terminal_signs import Signs
 
-NARROWEST, WIDEST = 40, 100
+NARROWEST, WIDEST = 30, 100
 """Columns of a page."""
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = (
     f"\x1b[{code}m" for code in ("1", "2", "31", "32", "33", "36")

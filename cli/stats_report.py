@@ -9,11 +9,14 @@ from datetime import datetime, timezone
 from nextok.backends.journal_statistics import ABORTED, ModelLatency, Saved, Spread, Statistics
 from nextok.backends.length_distribution import Lengths
 from nextok.cli.table import Row
+from nextok.cli.units import brief, duration
 from nextok.generation.finish import FinishReason
 
 LONGEST = 1
 """Percent of the generations whose share of all tokens is told."""
 PERCENTS = (50, 95, 99)
+MEDIAN_ITL = "the median generation's; max is the longest gap of all"
+"""What an ITL is of many generations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +120,9 @@ def _endings(found: Statistics) -> Iterator[Row]:
     yield "aborted", f"{found.aborted} ({percent(found.aborted, found.generations)}; {which})"
     saved = found.saved
     if saved.aborted:
-        between = f"quartiles {saved.low:.1f} to {saved.high:.1f} s"
+        between = f"quartiles {_span(saved.low)} to {_span(saved.high)}"
         how = f"an estimate for {saved.aborted} of them, {between}"
-        yield "saved by aborting", f"{saved.seconds:.1f} s ({how})"
+        yield "saved by aborting", f"{_span(saved.seconds)} ({how})"
 
 
 def _sizes(lengths: Lengths) -> Iterator[Row]:
@@ -140,10 +143,16 @@ def _times(reported: Reported) -> Iterator[Row]:
         for title, spread in (("TTFT", one.ttft), ("ITL", one.itl)):
             if spread is not None:
                 figures = ", ".join(
-                    f"{name} {value * 1000:.1f} ms"
+                    f"{name} {brief(value)}"
                     for name, value in (
                         ("p50", spread.p50), ("p95", spread.p95),
                         ("p99", spread.p99), ("max", spread.max),
                     )
                 )  # fmt: skip
-                yield f"{title} {one.model.name}", figures
+                what = f" ({MEDIAN_ITL})" if title == "ITL" else ""
+                yield f"{title} {one.model.name}", figures + what
+
+
+def _span(seconds: float) -> str:
+    """A long time as on the terminal, a short one to a tenth of a second."""
+    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

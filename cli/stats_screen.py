@@ -19,16 +19,16 @@ from nextok.backends.journal_statistics import (
 from nextok.cli.console import one_line
 from nextok.cli.length_histogram import figures, histogram
 from nextok.cli.stats_look import BOLD, DIM, GREEN, RED, YELLOW, Look, counted
-from nextok.cli.stats_report import Reported, percent
+from nextok.cli.stats_report import MEDIAN_ITL, Reported, percent
 from nextok.cli.units import brief, duration
 
 _GOOD = tuple(reason.value for reason in COMPLETED)
 _CUT = tuple(reason.value for reason in ABORTED)
-_COLUMN = 8
-"""Of a time."""
+_MARGIN, _COLUMN = 6, 8
+"""Columns before times, and of one."""
 _SPACE = 15
 """Columns of an ending's line that are neither its name nor its count nor a bar."""
-_FAIR = "ITL is the median generation's, its max the longest gap of all"
+_FAIR = f"ITL is {MEDIAN_ITL}"
 
 
 def page(reported: Reported, look: Look) -> list[str]:
@@ -70,7 +70,7 @@ def _endings(found: Statistics, look: Look) -> Iterator[str]:
         ink = GREEN if finish in _GOOD else YELLOW if finish in _CUT else RED
         share = percent(count, found.generations)
         head = f"  {finish:{names}}  {count:{counts},}  {share:>7} "
-        yield head + look.bar(count, most, room, ink)
+        yield head + look.bar(count, most, room, ink) if room > 1 else head.rstrip()
 
 
 def _aborting(found: Statistics, look: Look) -> Iterator[str]:
@@ -102,13 +102,14 @@ def _latencies(found: Statistics, look: Look) -> Iterator[str]:
     shown = [one for one in found.latencies if one.ttft or one.itl]
     if not shown:
         return
-    heads = "".join(f"{head:>{_COLUMN}}" for head in ("p50", "p95", "p99", "max"))
-    yield look.inked(f"{'':6}{heads}", DIM)
+    columns = max(1, (look.width - _MARGIN) // _COLUMN)
+    heads = "".join(f"{head:>{_COLUMN}}" for head in ("p50", "p95", "p99", "max")[:columns])
+    yield look.inked(f"{'':{_MARGIN}}{heads}", DIM)
     for one in shown:
         yield from look.said(_titled(one))
         for title, spread in (("TTFT", one.ttft), ("ITL", one.itl)):
             if spread is not None:
-                yield f"  {title:4}{_cells(spread)}"
+                yield f"  {title:4}{_cells(spread, columns)}"
     yield ""
     yield from look.said(_FAIR, DIM)
 
@@ -119,6 +120,6 @@ def _titled(one: ModelLatency) -> str:
     return f"{name}{told} ({one.generations:,})"
 
 
-def _cells(spread: Spread) -> str:
-    values = (spread.p50, spread.p95, spread.p99, spread.max)
+def _cells(spread: Spread, columns: int) -> str:
+    values = (spread.p50, spread.p95, spread.p99, spread.max)[:columns]
     return "".join(f"{brief(value):>{_COLUMN}}" for value in values)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import BinaryIO
 
 from nextok.generation.errors import UsageError
 from nextok.lab.trace_fields import Fields, fields_of, inner, number, text, whole
@@ -33,10 +35,13 @@ class TraceFile:
     """Whether the last line ends in its middle: somebody is writing it, or was killed."""
 
 
-def read_trace(path: str) -> TraceFile:
-    """Read a trace. UsageError for a file that cannot be read, is empty, or is something else."""
+def read_trace(path: str, stream: BinaryIO | None = None) -> TraceFile:
+    """Read a trace. UsageError for a file that cannot be read, is empty, or is something else.
+
+    stream: is read instead, and stays open; `path` is only what it is called then.
+    """
     try:
-        with open(path, "rb") as file:
+        with nullcontext(stream) if stream else open(path, "rb") as file:
             lines = iter(lambda: file.readline(_LONGEST), b"")
             return _Reading(path).read(lines)
     except (OSError, ValueError) as error:  # a NUL in the path is a ValueError

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,25 @@ def found(home: Path) -> list[str]:
     """The files that have the secret in them."""
     paths = [path for path in home.rglob("*") if path.is_file()]
     return sorted(path.name for path in paths if SECRET in path.read_bytes())
+
+
+def test_an_interrupt_at_the_question_ends_its_line(terminal: Terminal, kept: Path) -> None:
+    child = terminal("forget", "journal")
+    child.expect_exact("[y/N] ")
+    child.sendintr()
+    assert child.rest().replace("^C", "") == "\r\n"
+    assert child.signalstatus == signal.SIGINT
+
+
+def test_another_programs_file_is_not_taken_away(ask_alone: Ask, state_folder: Path) -> None:
+    path = state_folder / "journal.sqlite"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE mine (x)")
+    before = path.read_bytes()
+    done = ask_alone("forget", "journal", "-y")
+    done.check_failed(1, "journal.sqlite is another program's file, and stays")
+    assert path.read_bytes() == before
 
 
 def sizes(ask_alone: Ask) -> dict[str, str]:

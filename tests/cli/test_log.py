@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -150,6 +152,34 @@ def test_what_is_older_goes(ask_alone: Ask, journal: Journal) -> None:
     assert lengths(ask_alone) == [29, 0]
     again = ask_alone("log", "--prune", "30d")
     assert (again.code, again.out, again.err) == (0, b"", "")
+
+
+def test_prune_is_a_word_too(ask_alone: Ask, journal: Journal) -> None:
+    for age in (50, 29):
+        assert journal.add(row(ended_at=NOW - age * DAY, completion_tokens=age))
+    assert ask_alone("log", "prune", "30d", "-y").code == 0
+    assert lengths(ask_alone) == [29]
+    form = "nextok log prune AGE|DATE|SIZE"
+    ask_alone("log", "prune").check_failed(2, "say what is to go", form)
+    ask_alone("log", "prune", "30", "days").check_failed(2, "in one word", form)
+    ask_alone("log", "prune", "1d", "--prune", "2d").check_failed(2, "said twice")
+    ask_alone("log", "prune", "soon").check_failed(2, "nextok log prune must be an age", "'soon'")
+    ask_alone("log", "last").check_failed(2, "no word but prune, not 'last'", form)
+    assert lengths(ask_alone) == [29]
+
+
+def test_a_terminal_says_that_much_is_removed(terminal: Terminal, journal: Journal) -> None:
+    assert journal.add(row())
+    with closing(sqlite3.connect(journal.path)) as other:
+        figures = "ended_at, command, model_id, completion_tokens, finish, version"
+        other.executemany(
+            f"INSERT INTO generation ({figures}) VALUES (?, 'chat', 1, 7, 'eos', '1')",
+            [(float(moment),) for moment in range(5500)],
+        )
+        other.commit()
+    said = terminal("log", "prune", "30d", "-y", dimensions=(24, 120)).rest()
+    assert "removing 5,500 generations from the journal" in said
+    assert "removed 5,500 generations from the journal, which takes " in said
 
 
 def test_what_is_older_than_a_date_goes(ask_alone: Ask, journal: Journal) -> None:

@@ -74,6 +74,17 @@ def test_a_pipe_gets_a_line_a_trace_with_the_runs_own_figures(ask: Ask, traced: 
     assert line.endswith("· length")
 
 
+def test_standard_input_is_a_trace(
+    ask: Ask, terminal: Callable[..., Terminal], traced: Path
+) -> None:
+    told = ask("plot", "-", input=traced.read_bytes())
+    named = ask("plot", traced).out.decode()
+    assert (told.code, told.err) == (0, "")
+    assert told.out.decode() == named.replace("t.jsonl:", "standard input:")
+    ask("plot", "-", input=b"").check_failed(2, "standard input is empty")
+    assert "standard input: nextok --jsonl" in terminal("plot", "-").rest()
+
+
 def test_the_starter_is_plotted_like_any_model(
     ask: Ask, plot: Plot, starter_gguf: Path, tmp_path: Path
 ) -> None:
@@ -187,7 +198,6 @@ def test_what_cannot_be_plotted_is_one_line(
 
 def test_traces_are_files(plot: Plot) -> None:
     plot().check_failed(2, "which file", "--trace")
-    plot("-").check_failed(2, "which file")
 
 
 def test_a_picture_replaces_nothing_else(plot: Plot, traced: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from nextok.cli.since_type import Moment, Rest
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90m", 5400), ("12h", 43200), ("7d", 604800), ("1.5d", 129600), ("2w", 1209600),
+    [("30s", 30), ("90m", 5400), ("12h", 43200), ("7d", 604800), ("1.5d", 129600), ("2w", 1209600),
      ("1y", 31557600), ("0d", 0)],
 )  # fmt: skip
 def test_an_age_counts_from_now(text: str, seconds: float) -> None:
@@ -42,6 +42,12 @@ def test_what_is_no_moment(text: str) -> None:
 )  # fmt: skip
 def test_a_rest_may_be_a_size(text: str, value: object) -> None:
     assert Rest().parse(text) == value
+
+
+def test_all_forms_are_told() -> None:
+    for form in ("s, m, h, d, w or y", "2026-01-31", "2026-01-31T18:30"):
+        assert form in Moment.expected
+    assert "50MiB" in Rest.expected
 
 
 @pytest.mark.parametrize("text", ["", "all", "10", "5x", "B", "-1M"])

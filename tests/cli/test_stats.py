@@ -98,12 +98,22 @@ def test_in_a_pipe_each_figure_has_a_line(ask_alone: Ask, filled: Journal) -> No
     assert told["generations"] == "6"
     assert told["ended eos"] == "2 (33.3 %)"
     assert told["aborted"].startswith("1 (16.7 %")
-    assert told["saved by aborting"] == "0.2 s (an estimate for 1 of them, quartiles 0.1 to 0.6 s)"
+    assert (
+        told["saved by aborting"] == "0.2 s (an estimate for 1 of them, quartiles 0.1 s to 0.6 s)"
+    )
     assert (told["tokens"], told["tokens p50"], told["tokens max"]) == ("500", "15", "400")
     assert told["tokens of the longest 1 %"] == "80.0 % (generations: 1)"
     assert told["with 10-19 tokens"] == "2"
-    assert told["TTFT small"] == "p50 250.0 ms, p95 385.0 ms, p99 397.0 ms, max 400.0 ms"
-    assert told["ITL small"] == "p50 20.0 ms, p95 40.0 ms, p99 60.0 ms, max 120.0 ms"
+    assert told["TTFT small"] == "p50 250 ms, p95 385 ms, p99 397 ms, max 400 ms"
+    assert told["ITL small"] == (
+        "p50 20 ms, p95 40 ms, p99 60 ms, max 120 ms "
+        "(the median generation's; max is the longest gap of all)"
+    )
+
+
+def test_nothing_since_then_is_a_figure_in_a_pipe(ask_alone: Ask, filled: Journal) -> None:
+    answered = ask_alone("stats", "--since", "2999-01-01")
+    assert (answered.code, answered.out, answered.err) == (0, b"generations  0\n", "")
 
 
 @pytest.mark.parametrize(
@@ -149,7 +159,8 @@ def test_a_model_that_was_never_used(ask_alone: Ask, filled: Journal) -> None:
 def test_an_empty_journal_is_no_error(ask_alone: Ask, journal: Journal, terminal: Terminal) -> None:
     for command in ("stats", "log"):
         answered = ask_alone(command)
-        assert (answered.code, answered.out, answered.err) == (0, b"", "")
+        said = b"generations  0\n" if command == "stats" else b""
+        assert (answered.code, answered.out, answered.err) == (0, said, "")
         child = terminal(command)
         assert "the journal is empty" in " ".join(child.lines())
         assert child.exitstatus == 0
@@ -170,7 +181,7 @@ def screen(terminal: Terminal, *arguments: str, columns: int, **environment: str
     return lines
 
 
-@pytest.mark.parametrize("columns", [40, 80, 200])
+@pytest.mark.parametrize("columns", [30, 40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(
     terminal: Terminal, filled: Journal, columns: int
 ) -> None:
