@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,12 +49,11 @@ def run(bench: Bench) -> Findings:
     if find_spec("scipy") is None:
         raise OutputError("fits need scipy: pip install 'nextok[lab]'")
     other = None if own.lengths_other is None else read_log(own.lengths_other)
-    # Before the answers: after an abort there is no time for it.
+    source = _source(bench, own, shared)
     from nextok.lab.length_sample import OverCap
     from nextok.lab.lengths import LengthsOptions
     from nextok.lab.lengths import run as run_lengths
 
-    source = _source(bench, own, shared)
     options = LengthsOptions(
         clock=bench.clock,
         model=source.model,
@@ -116,6 +116,7 @@ def _fresh(bench: Bench, shared: LabSettings) -> _Source:
     tokens = shared.lab_tokens or (_FULL_TOKENS if shared.lab_full else _TOKENS)
     subject = bench.subject()
     bench.announce(subject, work(subject, prompts, tokens))
+    import_module("nextok.lab.lengths")  # after an abort there is no time for it
     found: list[Answer] = []
     try:
         found.extend(answers(subject, prompts, tokens, bench.progress("lengths")))
