@@ -19,7 +19,7 @@ from nextok.backends.gguf_header import read_header
 from nextok.backends.model_fingerprint import model_fingerprint
 from nextok.backends.quantizer import quantize
 from nextok.backends.shown_text import shown
-from nextok.backends.split_files import part_paths
+from nextok.backends.split_files import first_part, part_paths
 from nextok.generation.abort import Abort
 from nextok.generation.errors import ModelError, OutputError
 
@@ -50,6 +50,7 @@ class QuantizedModels:
         progress: as for `quantize`. Raises ModelError, Aborted, and OutputError where there is no
         room for it.
         """
+        source = first_part(source)  # by which the engine finds the others
         fingerprint = model_fingerprint(source)
         home = self._folder / fingerprint[:16]
         target = home / f"{name}.gguf"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,16 @@ def test_a_copy_has_the_type_and_the_same_tensors(emoji_gguf: Path, tmp_path: Pa
     kinds = {one.name: one.type for one in copy.tensors}
     assert kinds["token_embd.weight"] == 8
     assert bits_per_weight(copy.path) == pytest.approx(8.5, abs=0.1)
+
+
+def test_a_split_model_becomes_one_file(scripted: Callable[..., Path], tmp_path: Path) -> None:
+    """Whichever of its parts is named."""
+    first = scripted([b"ab"], stem="parts", split_tensors=5)
+    *_, last = sorted(first.parent.iterdir())
+    assert last != first
+    copy = read_header(get(tmp_path, last, "F16"))
+    assert len(copy.tensors) == 12
+    assert copy.integer("split.count") in (None, 1)
 
 
 def test_a_copy_is_made_once(emoji_gguf: Path, tmp_path: Path) -> None:
