@@ -18,7 +18,7 @@ from nextok.generation.sampling import Sampling
 from nextok.lab.cache_comparison import CacheComparison, Timed, first_difference
 from nextok.lab.cache_words import cache_charts, cache_sentences
 from nextok.lab.estimate import Work
-from nextok.lab.findings import Findings
+from nextok.lab.findings import COMPLETE, Findings
 from nextok.lab.progress import Progress
 from nextok.lab.recomputing import recomputing_steps
 from nextok.lab.subject import Subject
@@ -68,7 +68,7 @@ def run(subject: Subject, options: CacheOptions, progress: Progress) -> Findings
         title=f"Why the KV cache matters: {subject.settings}",
         model=subject.name,
         data={
-            "complete": found.whole,
+            COMPLETE: found.whole,
             "exact": subject.exact,
             "prompt": options.prompt,
             "text": subject.text(cached.tokens),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nextok.lab.findings import TIMES
 from nextok.lab.line_fit import Line, fit_line
 
 
@@ -108,7 +109,7 @@ class CacheComparison:
             "same_output": self.whole and self.differs is None,
             "first_difference": self.differs,
             "difference_margin_logits": self.margin,
-            "times": {
+            TIMES: {
                 "cache": self.cached.as_data(wait), "recomputing": self.again.as_data(wait),
             },
         }  # fmt: skip

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from nextok.lab.findings import COMPLETE, TIMES
 from nextok.lab.sampler_agreement import Agreement
 from nextok.lab.sampling_steps import Position
 from nextok.lab.subject import Subject
@@ -24,7 +25,7 @@ def loop_data(
 ) -> Mapping[str, object]:
     """All figures. Those of the chosen positions with their candidates, the others in brief."""
     found = {
-        "complete": agreed is not None,
+        COMPLETE: agreed is not None,
         "settings": subject.settings,
         "sampling": subject.sampling._asdict(),
         "prompt": prompt,
@@ -35,7 +36,7 @@ def loop_data(
         "log10_p_drawn": running_product([one.drawn_probability for one in positions]),
         "closer": [asdict(one) for one in chosen],
         "agreement": None if agreed is None else asdict(agreed),
-        "times": {},
+        TIMES: {},
     }
     return {key: _rounded(value) for key, value in found.items()}
 
