@@ -31,7 +31,7 @@ def test_another_model_is_held_against_this_one(
     found = answered.object
     assert found["data"]["variants"][0]["greedy"]["first_difference"] == [2, 2]
     assert found["command"] == (
-        f"nextok lab divergence -m {first} -n 8 --prompts {prompts} --against {second}"
+        f"nextok lab divergence -m {first} -t 1 -n 8 --prompts {prompts} --against {second}"
     )
 
 
