@@ -101,7 +101,8 @@ def _fitted(timed: Timed, label: str) -> Iterator[Series]:
         kind="points",
     )
     if line is not None:
-        said = f"{_ms(line.intercept)} + {_ms(line.slope)} × index"
+        sign = "−" if line.slope < 0 else "+"
+        said = f"{_ms(line.intercept)} {sign} {_ms(abs(line.slope))} × index"
         ends = [1, last]
         yield Series(label=said, x=ends, y=[1000 * line.at(x) for x in ends], like=label)
 
