@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nextok.backends.folders import config_file
 from nextok.cli.commands import COMMANDS, CommandName, find
-from nextok.cli.flag_table import BY_WORD
+from nextok.cli.flag_table import BY_WORD, typed_only
 from nextok.cli.flags import Flag
 from nextok.cli.spelling import hint
 from nextok.generation.errors import UsageError
@@ -128,6 +128,11 @@ class _Reader:
     def _flag(self, key: str, table: str, only: CommandName | None) -> tuple[Flag, bool]:
         found = BY_WORD.get(key.replace("-", "_"))
         if found is None:
+            if key.replace("-", "_") in typed_only():
+                raise UsageError(
+                    f"{self._path}: {table} has an unknown key {key}: "
+                    "it is an option of the command line alone"
+                )
             near = hint(key.replace("-", "_"), BY_WORD)
             raise UsageError(f"{self._path}: {table} has an unknown key {key}{near}")
         if only is not None and only not in found[0].commands:

@@ -54,6 +54,12 @@ BY_WORD: dict[str, tuple[Flag, bool]] = {
 }
 
 
+def typed_only() -> frozenset[str]:
+    """The words of flags that neither the environment nor the config file may set."""
+    words = {word for flag in FLAGS if not flag.ambient for word, _ in flag.words()}
+    return frozenset(words - BY_WORD.keys())
+
+
 def names_for(command: CommandName) -> Mapping[str, tuple[Flag, bool]]:
     """The same as the command understands them: a name may mean a flag of its own to it."""
     own = {name: (flag, meant) for name, flag, meant in _NAMED if command in flag.commands}

@@ -10,7 +10,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.box import ROUNDED
 from rich.console import Console, Group, RenderableType
@@ -94,7 +94,7 @@ def command_page(command: Command) -> RenderableType:
     for name in dict.fromkeys(flag.panel for flag in flags):
         parts.append(_panel(name, [_flag_row(flag) for flag in flags if flag.panel == name]))
     parts.append(_panel("Help", [(Text(_HELP_FLAG[0], "bold cyan"), Text(_HELP_FLAG[1]))]))
-    parts.append(Padding(_ambient(), (0, 1)))
+    parts.append(Padding(_ambient(flags), (0, 1)))
     return Group(*parts)
 
 
@@ -149,9 +149,11 @@ def _pointer() -> Text:
     )
 
 
-def _ambient() -> Text:
+def _ambient(flags: Sequence[Flag]) -> Text:
+    typed = [f"--{flag.title}" for flag in flags if not flag.ambient]
+    but = f" (but {', '.join(typed)}: here alone)" if typed else ""
     return Text(
-        "Flags are also NEXTOK_<FLAG> in the environment and keys of config.toml;"
+        f"Flags are also NEXTOK_<FLAG> in the environment and keys of config.toml{but};"
         " nextok config shows what holds.\n",
         "dim",
     )

@@ -94,14 +94,27 @@ def _journal() -> str:
     """With what SQLite keeps beside it."""
     journal = user_journal()
     taken = journal.size_bytes()
-    return f"{journal.path} ({size(taken) if taken else 'not there yet'})"
+    return f"{journal.path} ({size(taken) if taken else _trouble(journal.path) or size(0)})"
 
 
 def _described(path: Path) -> str:
-    if not path.exists():
-        return f"{path} (not there yet)"
+    trouble = _trouble(path)
+    if trouble:
+        return f"{path} ({trouble})"
     files = [path.resolve()] if path.is_file() else path.rglob("*")
     return f"{path} ({size(sum(map(_own_bytes, files)))})"
+
+
+def _trouble(path: Path) -> str | None:
+    """Why nobody can say how large it is."""
+    try:
+        if stat.S_ISDIR(path.stat().st_mode):
+            os.scandir(path).close()
+    except (FileNotFoundError, NotADirectoryError):
+        return "not there yet"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None
 
 
 def _own_bytes(path: Path) -> int:

@@ -63,7 +63,7 @@ class Room:
 
 def page(series: Sequence[Series], room: Room) -> list[str]:
     """All of it, from the heading to the figures."""
-    shown = _told_apart(series, room.color)
+    shown = _told_apart(series, room.color and len(series) <= len(COLORS))
     gaps = gap_axis(series)
     tall = min(14, max(7, room.lines - 22))
     tokens_left = row_names(gaps, tall)

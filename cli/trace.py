@@ -10,6 +10,9 @@ from nextok.cli.console import Console
 from nextok.cli.invocation import Invocation
 from nextok.generation.errors import OutputError, UsageError
 
+_BEGINNING = b'{"type": '
+"""Of every line of a trace."""
+
 
 class Trace:
     """An open file. A full disk ends the trace with a warning, not the answer."""
@@ -17,7 +20,8 @@ class Trace:
     def __init__(self, path: str, console: Console, inputs: Iterable[str]) -> None:
         """inputs: files this run reads, which the trace must not overwrite.
 
-        OutputError if the file cannot be written, UsageError if it is one of the inputs.
+        OutputError if the file cannot be written, UsageError if it is one of the inputs, or
+        anything but an older trace.
         """
         if path == "-":
             raise UsageError("--trace needs a file: --jsonl writes these lines to standard output")
@@ -28,6 +32,11 @@ class Trace:
         if any(os.path.samestat(os.fstat(self._descriptor), one) for one in _stats(inputs)):
             self.close()
             raise UsageError(f"--trace {path} is a file that this run reads: name another one")
+        if not _is_replaceable(os.path.expanduser(path)):
+            self.close()
+            raise UsageError(
+                f"--trace {path} exists and is no trace: name another file, or remove it"
+            )
 
     def _open(self, path: str) -> int:
         # Without O_NONBLOCK, opening a pipe that nobody reads would wait for ever.
@@ -59,6 +68,17 @@ class Trace:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _is_replaceable(path: str) -> bool:
+    """Whether it is no file, an empty one, or begins as a trace does."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return True
+        with open(path, "rb") as file:
+            return file.read(len(_BEGINNING)) in (b"", _BEGINNING)
+    except OSError:  # nobody may read it: it may be a trace
+        return True
 
 
 def _stats(paths: Iterable[str]) -> Iterable[os.stat_result]:

@@ -6,8 +6,8 @@ table below is the legend. Draws what `nextok.lab.latency_figures` says; knows n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nextok.lab.axis import Axis, labels
 from nextok.lab.latency_figures import (
@@ -18,10 +18,10 @@ from nextok.lab.latency_figures import (
     gap_axis,
     gap_label,
     heading,
-    milliseconds,
     token_axis,
 )
-from nextok.lab.picture import Form, picture, shortened
+from nextok.lab.latency_marks import mark_strips, mark_threads, name_percentiles
+from nextok.lab.picture import Form, fitted, picture, shortened
 from nextok.lab.sheet import FAINT, INK, Legend, Look, Sheet, legend_height, looks
 
 if TYPE_CHECKING:
@@ -32,14 +32,12 @@ _WIDTH, _LEFT, _RIGHT = 12.0, 1.0, 1.25
 """Inches, like all lengths here. On the right there is room for the percentiles' names."""
 _TOP, _PANEL, _BELOW, _FOOT = 1.3, 4.1, 0.95, 0.1
 _BETWEEN, _COUNTS = 0.25, 2.3
-_CELL = 0.86
+_CELL, _MOST_LABEL = 0.76, 41
+"""Width of a figure in the legend, and the characters that are left for a label."""
 _MOST_TITLE, _MOST_SETTINGS = 74, 112
 """Characters of the two lines above."""
-_LINES: Mapping[str, Literal["-", "--", ":"]] = {"p50": "-", "p95": "--", "p99": ":"}
-_APART = 0.045
-"""Of the panel's height: names of percentiles are no closer than this."""
-_WORD = 0.09
-"""Of its width: words about threads are no closer."""
+_COLORS = 6
+"""That everybody can tell apart."""
 _MANY_POINTS = 5000
 """From here on an SVG holds the points as one image: as paths they would be megabytes."""
 
@@ -57,7 +55,7 @@ def latency_picture(series: Sequence[Series], form: Form) -> bytes:
 
 def draw_latency(sheet: Sheet, series: Sequence[Series]) -> None:
     """Everything, from the top down."""
-    each = list(zip(series, looks(len(series)), strict=True))
+    each = list(zip(series, distinct_looks(len(series)), strict=True))
     title, settings = heading(series)
     sheet.text(_LEFT, 0.4, shortened(title, _MOST_TITLE), size=15, bold=True)
     sheet.text(_LEFT, 0.72, shortened(settings, _MOST_SETTINGS), size=11, color=FAINT)
@@ -69,9 +67,21 @@ def draw_latency(sheet: Sheet, series: Sequence[Series]) -> None:
     _draw_tokens(tokens, each, gaps)
     _draw_counts(counts, each, gaps)
     if len(series) == 1:
-        _name_percentiles(tokens, counts, series[0], gaps)
-    legend = Legend(heads=HEADS, rows=[(look, one.label, one.cells) for one, look in each])
+        name_percentiles(tokens, counts, series[0], gaps)
+    rows = [(look, fitted(one.label, _MOST_LABEL), one.cells) for one, look in each]
+    legend = Legend(heads=HEADS, rows=rows)
     legend.draw(sheet, _LEFT, _TOP + _PANEL + _BELOW, _WIDTH - _LEFT - 0.4, _CELL)
+
+
+def distinct_looks(count: int) -> list[Look]:
+    """One for each: where colours come again, each time with other marks."""
+    base = looks(_COLORS)
+    if not len(base) < count <= len(base) ** 2:
+        return looks(count)
+    return [
+        Look(color=base[one % _COLORS].color, marker=base[(one + one // _COLORS) % _COLORS].marker)
+        for one in range(count)
+    ]
 
 
 def _shared_axis(panel: Axes, gaps: Axis) -> None:
@@ -102,25 +112,7 @@ def _draw_tokens(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
             edgecolors=INK, linewidths=1.2, zorder=4,
         )  # fmt: skip
         _corner(panel, f"○ {STALL_TEXT}")
-    _mark_threads(panel, each, tokens)
-
-
-def _mark_threads(panel: Axes, each: Sequence[tuple[Series, Look]], tokens: Axis) -> None:
-    """Where the number of threads changed: a line and a word, or a notch for each of several."""
-    labelled = -1.0
-    for one, look in each:
-        for index, word in one.thread_marks:
-            place = tokens.position(index)
-            if len(each) > 1:
-                panel.axvline(index, ymin=0.95, color=look.color, linewidth=2, zorder=2)
-                continue
-            panel.axvline(index, color=FAINT, linewidth=0.8, linestyle=(0, (2, 2)), zorder=2)
-            if place >= labelled:
-                labelled = place + _WORD
-                panel.text(
-                    place + 0.006, 0.985, word, transform=panel.transAxes,
-                    fontsize=9, color=FAINT, va="top", zorder=4,
-                )  # fmt: skip
+    mark_threads(panel, each, tokens)
 
 
 def _scatter(panel: Axes, one: Series, look: Look, gaps: Axis) -> None:
@@ -158,55 +150,9 @@ def _draw_counts(panel: Axes, each: Sequence[tuple[Series, Look]], gaps: Axis) -
     panel.set_xlabel("share of the gaps (%)")
     if len(each) > 1:
         panel.set_xlabel(f"share of the gaps\n(the longest bar: {longest:.0f} %)")
-        _mark_strips(panel, [one for one, _ in each], strip)
-
-
-def _mark_strips(panel: Axes, series: Sequence[Series], strip: float) -> None:
-    """Lines at the percentiles of each, and what they mean beside the panel."""
-    panel.set_xticks([])
-    panel.grid(False)
-    for place, one in enumerate(series):
-        ends = place * strip, (place + 0.94) * strip
-        for name, value in one.percentiles_ms:
-            _line(panel, ends, value, name, zorder=5)
-    for place, name in enumerate(_LINES):
-        height = 0.97 - 0.055 * place
-        panel.plot(
-            [1.05, 1.19], [height, height], transform=panel.transAxes, clip_on=False,
-            color=INK, linewidth=1, linestyle=_LINES[name],
-        )  # fmt: skip
-        _beside(panel, 1.22, height, name)
-
-
-def _line(
-    panel: Axes, ends: tuple[float, float], value: float, name: str, *, zorder: float
-) -> None:
-    style = _LINES[name]
-    panel.hlines(value, *ends, colors=INK, linewidth=0.9, linestyles=style, zorder=zorder)
-
-
-def _beside(panel: Axes, x: float, y: float, text: str) -> None:
-    """A word on the right of a panel, in shares of its size."""
-    panel.text(x, y, text, transform=panel.transAxes, fontsize=10, color=INK, va="center")
+        mark_strips(panel, [one for one, _ in each], strip)
 
 
 def _corner(panel: Axes, text: str) -> None:
     """A word on the right above a panel."""
     panel.set_title(text, loc="right", fontsize=10, color=FAINT)
-
-
-def _name_percentiles(tokens: Axes, counts: Axes, one: Series, gaps: Axis) -> None:
-    """Lines through both panels, their names beside the right one."""
-    places = spread_out([gaps.position(value) for _, value in one.percentiles_ms], _APART)
-    for (name, value), place in zip(one.percentiles_ms, places, strict=True):
-        for panel in (tokens, counts):
-            _line(panel, panel.get_xlim(), value, name, zorder=2.5)
-        _beside(counts, 1.04, place, f"{name} {milliseconds(value)} ms")
-
-
-def spread_out(places: Sequence[float], apart: float) -> list[float]:
-    """Ascending places, moved as little as makes them no closer than `apart`."""
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + apart) if moved else place)
-    return moved

@@ -22,6 +22,14 @@ Form: TypeAlias = Literal["png", "svg"]
 MARK = "nextok lab"
 """In the metadata of every picture: `nextok.lab.picture_file` knows by it what may be replaced."""
 PIXELS_PER_INCH = 200
+_BETWEEN = " · "
+_SHORTEST_PART = 9
+"""Characters that are left of a file's name before anything else is cut."""
+_OTHER_LETTERS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "IPAexGothic", "Hiragino Sans", "PingFang SC",
+    "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Hebrew", "Noto Sans Thai",
+)  # fmt: skip
+"""Fonts for what the first has not, where they are installed."""
 
 _STYLE: dict[str, Any] = {
     "font.family": ["sans-serif"],
@@ -59,11 +67,22 @@ def picture(draw: Callable[[Figure], None], *, inches: tuple[float, float], form
         from matplotlib.figure import Figure
     except ImportError as error:
         raise OutputError("a picture needs matplotlib: pip install 'nextok[lab]'") from error
-    with style.context(["default", _STYLE]), warnings.catch_warnings():
+    with style.context(["default", _STYLE, _fallbacks(form)]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters its fonts do not have are drawn as boxes
         figure = Figure(figsize=inches, dpi=PIXELS_PER_INCH, facecolor="white")
         draw(figure)
         return _saved(figure, form)
+
+
+def _fallbacks(form: Form) -> dict[str, Any]:
+    """An SVG's words are drawn by who shows it, with fonts of its own."""
+    if form == "svg":
+        return {}
+    from matplotlib.font_manager import fontManager
+
+    installed = {one.name for one in fontManager.ttflist}
+    others = [name for name in _OTHER_LETTERS if name in installed]
+    return {"font.family": ["sans-serif", *others]}
 
 
 def _saved(figure: Figure, form: Form) -> bytes:
@@ -79,6 +98,21 @@ def _saved(figure: Figure, form: Form) -> bytes:
 def drawable(text: str) -> str:
     """The text without what no picture can hold: control characters and halves of others."""
     return "".join(one if one.isprintable() else "\ufffd" for one in text)
+
+
+def fitted(label: str, most: int) -> str:
+    """Parts with ` · ` between them, in no more characters: the first, a file's name, gives way
+    before the others, and the short ones stay whole."""
+    parts = label.split(_BETWEEN)
+    lengths = [len(part) for part in parts]
+    over = sum(lengths) + len(_BETWEEN) * (len(parts) - 1) - most
+    while over > 0:
+        place = 0 if lengths[0] > _SHORTEST_PART else lengths.index(max(lengths))
+        if lengths[place] <= 1:
+            break
+        lengths[place] -= 1
+        over -= 1
+    return _BETWEEN.join(map(shortened, parts, lengths))
 
 
 def shortened(text: str, most: int) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from nextok.cli.arguments import parse
@@ -12,6 +15,7 @@ from nextok.cli.settings import LogitBias
 from nextok.generation.errors import UsageError
 from nextok.generation.sampling import SAMPLERS
 
+Ask = Callable[..., Any]
 LARGEST = 2**31 - 1
 
 
@@ -168,3 +172,12 @@ def test_template_arguments_are_an_object() -> None:
 def test_a_home_folder_is_found_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/somewhere")
     assert value_of("--model", "~/m.gguf") == "/somewhere/m.gguf"
+
+
+def test_a_page_says_which_flags_are_of_the_command_line_alone(ask: Ask) -> None:
+    page = " ".join(ask("log", "--help").out.decode().split())
+    alone = "config.toml (but --model, --since, --rows, --prune: here alone);"
+    assert alone in page
+    assert "keys of config.toml; nextok config shows" in " ".join(
+        ask("info", "--help").out.decode().split()
+    )

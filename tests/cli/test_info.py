@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nextok.cli.units import size
 
 Ask = Callable[..., Any]
@@ -75,3 +77,22 @@ def test_threads_stay_within_the_allowed_cpus(ask: Ask) -> None:
 
 def test_it_takes_no_words(ask: Ask) -> None:
     ask("info", "now").check_failed(2, "takes no words")
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_told(ask: Ask, tmp_path: Path) -> None:
+    state = tmp_path / ("x" * 300)  # no file system has such a name
+    told = ask("info", "--json", env={"XDG_STATE_HOME": str(state)})
+    assert told.code == 0
+    for name in ("state folder", "journal", "saved chats", "input history"):
+        assert told.object[name].endswith("(cannot be read: File name too long)")
+    assert "cannot be read" not in told.object["cache folder"]
+
+
+def test_a_folder_that_is_closed_to_us(ask: Ask, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("nothing is closed to this user")
+    (tmp_path / "nextok").mkdir(mode=0o000)
+    told = ask("info", "--json", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert told.code == 0
+    for name in ("state folder", "journal", "saved chats"):
+        assert told.object[name].endswith("(cannot be read: Permission denied)")

@@ -166,6 +166,8 @@ def test_the_file_has_types(tmp_path: Path, text: str, key: str, value: object) 
         ("[defaults]\nstop = ['']", "at least one character"),
         ("[defaults]\ntemp = 1\ntemperature = 2", "sets temp twice"),
         ("[defaults]\nprompt = 'x'", "unknown key prompt"),
+        ("[commands.stats]\nsince = '7d'", "since: it is an option of the command line alone"),
+        ("[defaults]\nsince2 = '7d'", "unknown key since2$"),
         ("[models.x]\nmodel = 'y'", "cannot name another model"),
         ("[aliases]\nx = 1", "alias x must be a text"),
         ("[aliases]\na = 'b'\nb = 'c'\nc = 'b'", "aliases. go in a circle: b -> c -> b"),

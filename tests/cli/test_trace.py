@@ -16,11 +16,24 @@ def test_the_trace_takes_the_place_of_an_older_one(
     ask: Ask, emoji_gguf: Path, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace.jsonl"
-    trace.write_text("older and longer\n" * 1000)
+    trace.write_text('{"type": "older", "and": "longer"}\n' * 1000)
     answered = ask("-m", emoji_gguf, "--trace", trace, "hi")
     assert (answered.code, answered.out) == (0, "Hi 😀 bye\n".encode())
     kinds = [json.loads(line)["type"] for line in trace.read_text().splitlines()]
     assert kinds[0] == "start" and kinds[-1] == "end" and "older" not in kinds
+
+
+@pytest.mark.parametrize(
+    "older", [b"notes of mine\n", b'{"answer": 42}\n', b"\x89PNG\r\n"], ids=("text", "json", "png")
+)
+def test_what_is_no_trace_is_not_overwritten(ask: Ask, tmp_path: Path, older: bytes) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(older)
+    answered = ask("-m", "toy", "-n", "1", "--trace", path, "hi")
+    answered.check_failed(2, "mine exists and is no trace: name another file, or remove it")
+    assert path.read_bytes() == older
+    path.write_bytes(b"")
+    assert ask("-m", "toy", "-n", "1", "--trace", path, "hi").code == 0
 
 
 @pytest.mark.parametrize("flag", ["-m", "-f", "--messages", "--chat-template"])

@@ -23,7 +23,8 @@ from matplotlib.patches import StepPatch
 from PIL import Image
 
 from nextok.lab.latency_figures import Series, all_series
-from nextok.lab.latency_plot import draw_latency, latency_picture, spread_out
+from nextok.lab.latency_marks import spread_out
+from nextok.lab.latency_plot import distinct_looks, draw_latency, latency_picture
 from nextok.lab.picture import MARK
 from nextok.lab.sheet import Sheet, looks
 from nextok.lab.trace_file import read_trace
@@ -130,6 +131,30 @@ def test_more_series_than_rows_are_counted(trace: Trace) -> None:
 @pytest.mark.parametrize("count", [1, 6, 7, 40])
 def test_every_series_looks_different(count: int) -> None:
     assert len({(look.color, look.marker) for look in looks(count)}) == count
+
+
+@pytest.mark.parametrize("count", [7, 12, 36, 40])
+def test_many_series_have_looks_of_their_own(count: int) -> None:
+    found = [(look.color, look.marker) for look in distinct_looks(count)]
+    assert len(set(found)) == count
+    if count <= 36:  # neighbours differ in both
+        pairs = list(zip(found, found[1:], strict=False))
+        assert all(one[0] != two[0] and one[1] != two[1] for one, two in pairs)
+
+
+def test_a_long_label_keeps_its_model_and_threads(trace: Trace) -> None:
+    name = "a-rather-long-name-of-a-trace-of-yesterday-evening"
+    one = trace(GAPS, name=f"{name}-1.jsonl", model="SmolLM2-135M-Instruct.Q4_1", threads=2)
+    two = trace(GAPS, name=f"{name}-2.jsonl", model="SmolLM2-135M-Instruct.Q8_0", threads=1)
+    figure, _, _ = drawn(series_of(one, two))
+    texts = [text.get_text() for text in figure.texts]
+    labels = [text for text in texts if text.endswith(("2 threads", "1 thread"))]
+    assert len(labels) == 2
+    assert all(len(label) <= 41 and label.startswith("a-ra…") for label in labels)
+    assert [label.count(kind) for label, kind in zip(labels, ("Q4_1", "Q8_0"), strict=True)] == [
+        1,
+        1,
+    ]
 
 
 def test_a_zero_is_drawn_at_the_foot_of_a_logarithmic_axis(trace: Trace) -> None:
