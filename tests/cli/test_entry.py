@@ -165,3 +165,28 @@ def test_a_shell_that_waited_and_became_nextok_is_no_part_of_it() -> None:
     before = time.monotonic()
     done = shell(f"sleep 1.6; exec {sys.executable} -c '{STARTED}'")
     assert float(done.stdout) > before + 0.5
+
+
+def test_an_end_at_once_is_an_end_like_any_other() -> None:
+    done = python(
+        "import atexit, sys\n"
+        "from nextok.cli.entry import end_at_once\n"
+        "atexit.register(print, 'bye')\n"
+        "print('said'); print('noted', file=sys.stderr)\n"
+        "end_at_once(3)\n"
+        "print('never')\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "said\nbye\n", "noted\n")
+
+
+def test_a_thread_that_is_not_done_is_waited_for() -> None:
+    done = python(
+        "import sys, threading\n"
+        "from nextok.cli.entry import end_at_once\n"
+        "go = threading.Event()\n"
+        "threading.Thread(target=lambda: (go.wait(), print('done'))).start()\n"
+        "end_at_once(3)\n"
+        "go.set()\n"
+        "sys.exit(4)\n"
+    )
+    assert (done.returncode, done.stdout) == (4, "done\n")
