@@ -21,7 +21,7 @@ from nextok.lab.latency_figures import (
     token_axis,
 )
 from nextok.lab.latency_marks import mark_strips, mark_threads, name_percentiles
-from nextok.lab.picture import Form, fitted, picture, shortened
+from nextok.lab.picture import Form, fitted_labels, picture, shortened
 from nextok.lab.sheet import FAINT, INK, Legend, Look, Sheet, legend_height, looks
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def draw_latency(sheet: Sheet, series: Sequence[Series]) -> None:
     _draw_counts(counts, each, gaps)
     if len(series) == 1:
         name_percentiles(tokens, counts, series[0], gaps)
-    rows = [(look, fitted(one.label, _MOST_LABEL), one.cells) for one, look in each]
+    labels = fitted_labels([one.label for one in series], _MOST_LABEL)
+    rows = [(look, label, one.cells) for (one, look), label in zip(each, labels, strict=True)]
     legend = Legend(heads=HEADS, rows=rows)
     legend.draw(sheet, _LEFT, _TOP + _PANEL + _BELOW, _WIDTH - _LEFT - 0.4, _CELL)
 

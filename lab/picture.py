@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nextok.generation.errors import OutputError
@@ -23,6 +24,8 @@ MARK = "nextok lab"
 """In the metadata of every picture: `nextok.lab.picture_file` knows by it what may be replaced."""
 PIXELS_PER_INCH = 200
 _BETWEEN = " · "
+_BIT = 4
+"""Characters before those that tell names apart."""
 _SHORTEST_PART = 9
 """Characters that are left of a file's name before anything else is cut."""
 _OTHER_LETTERS = (
@@ -98,6 +101,31 @@ def _saved(figure: Figure, form: Form) -> bytes:
 def drawable(text: str) -> str:
     """The text without what no picture can hold: control characters and halves of others."""
     return "".join(one if one.isprintable() else "\ufffd" for one in text)
+
+
+def fitted_labels(labels: Sequence[str], most: int) -> list[str]:
+    """Each in no more characters. Where one is too long, what all files' names begin and end with
+    goes before anything else."""
+    names = [label.split(_BETWEEN)[0] for label in labels]
+    shared = min(map(len, names), default=0) > _SHORTEST_PART and len(set(names)) > 1
+    if shared and max(map(len, labels)) > most:
+        told = _told_apart(names)
+        labels = [
+            new + label[len(old) :] for new, old, label in zip(told, names, labels, strict=True)
+        ]
+    return [fitted(label, most) for label in labels]
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Without what they have in common at both ends, but for a bit of it."""
+    start = len(os.path.commonprefix(names))
+    rests = [name[start:][::-1] for name in names]
+    end = len(os.path.commonprefix(rests))
+    start = max(0, start - _BIT)
+    return [
+        ("…" if start else "") + name[start : len(name) - end] + ("…" if end else "")
+        for name in names
+    ]
 
 
 def fitted(label: str, most: int) -> str:
