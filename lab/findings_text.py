@@ -20,7 +20,7 @@ def as_object(findings: Findings) -> dict[str, object]:
         "command": findings.command,
         "model": findings.model,
         "sentences": list(findings.sentences),
-        "data": _plain(findings.data),
+        **{key: _plain(one) for key, one in findings.data.items()},
     }
 
 

@@ -40,8 +40,7 @@ def found(ran: Any) -> dict[str, Any]:
 
 def without_times(value: dict[str, Any]) -> dict[str, Any]:
     """What no clock has a say in."""
-    data = {key: one for key, one in value["data"].items() if key != "times"}
-    return {**value, "data": data, "sentences": None}
+    return {key: one for key, one in value.items() if key not in ("times", "sentences")}
 
 
 def test_without_a_word_the_experiments_are_listed(ask: Any) -> None:
@@ -55,11 +54,11 @@ def test_loop_says_what_the_model_is_known_to_do(ask: Any, abc: Path) -> None:
     line = found(ask("lab", "loop", "-m", abc, "--json", "--temp", "1", "--draws", "1000"))
     assert (line["experiment"], line["model"]) == ("loop", "abc")
     assert len(line["sentences"]) == 3
-    letter, end = line["data"]["tokens"]
+    letter, end = line["tokens"]
     share = {"A": 0.6, "B": 0.3, "C": 0.1}[letter["text"]]
     assert letter["probability"] == pytest.approx(share, rel=1e-3)
     assert (end["text"], letter["nucleus_size"]) == ("</s>", 3)
-    assert line["data"]["agreement"]["same_candidates"]
+    assert line["agreement"]["same_candidates"]
 
 
 def test_the_command_in_the_data_finds_the_same(ask: Any, abc: Path) -> None:
@@ -78,16 +77,16 @@ def test_the_command_in_the_data_finds_the_same(ask: Any, abc: Path) -> None:
 def test_cache_finds_the_same_twice_but_for_the_times(ask: Any, loop_gguf: Path) -> None:
     runs = [found(ask("lab", "cache", "-m", loop_gguf, "-n", "12", "--json")) for _ in "ab"]
     assert without_times(runs[0]) == without_times(runs[1])
-    assert runs[0]["data"]["text"] == 6 * "la li "
-    assert runs[0]["data"]["same_output"] is True
-    assert len(runs[0]["data"]["times"]["recomputing"]["latency_ms"]) == 12
+    assert runs[0]["text"] == 6 * "la li "
+    assert runs[0]["same_output"] is True
+    assert len(runs[0]["times"]["recomputing"]["latency_ms"]) == 12
 
 
 def test_another_seed_draws_others(ask: Any, abc: Path) -> None:
     letters = {
         found(ask("lab", "loop", "-m", abc, "--json", "--draws", "100", "--seed", str(seed)))[
-            "data"
-        ]["tokens"][0]["text"]
+            "tokens"
+        ][0]["text"]
         for seed in range(3)
     }
     assert len(letters) > 1
@@ -123,7 +122,7 @@ def test_pictures_and_data_go_into_the_folder(ask: Any, loop_gguf: Path, tmp_pat
     data = json.loads((folder / "cache.json").read_text())
     assert data["command"] == f"nextok lab cache -m {loop_gguf} -t 1 -n 12"
     assert ask("lab", "cache", "-m", loop_gguf, "-n", "6", "-o", folder).code == 0  # replaced
-    assert json.loads((folder / "cache.json").read_text())["data"]["tokens"] == 6
+    assert json.loads((folder / "cache.json").read_text())["tokens"] == 6
 
 
 def run_two(*words: str | Path, env: dict[str, str] | None = None) -> Any:
@@ -214,7 +213,7 @@ def test_an_interrupt_leaves_what_is_done(loop_gguf: Path, tmp_path: Path) -> No
             break
     out, _ = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
-    data = json.loads((tmp_path / "loop.json").read_text())["data"]
+    data = json.loads((tmp_path / "loop.json").read_text())
     assert data["complete"] is False and 4 <= len(data["tokens"]) < 4000
     assert (tmp_path / "loop-entropy.png").exists()
     assert "(cut short)" in out
@@ -264,7 +263,7 @@ def test_every_kind_of_model_can_be_studied(
     own = ("--draws", "100") if name == "loop" else ()
     model = request.getfixturevalue(kind)
     line = found(ask("lab", name, "-m", model, "-n", "6", "--json", *own))
-    assert line["data"]["complete"] and len(line["sentences"]) == 3
+    assert line["complete"] and len(line["sentences"]) == 3
 
 
 def test_a_model_whose_numbers_are_none_is_one_line(ask: Any, nan_gguf: Path) -> None:

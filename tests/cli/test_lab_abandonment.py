@@ -19,7 +19,7 @@ def test_a_recorded_workload_is_replayed(ask: Ask, tmp_path: Path) -> None:
         "--generations", "0", "--json",
     )  # fmt: skip
     assert answered.code == 0, answered
-    simulation = answered.object["data"]["simulation"]
+    simulation = answered.object["simulation"]
     assert (simulation["requests"], simulation["abandoned"], simulation["slots"]) == (4, 2, 2)
     assert simulation["tokens"] == 260
 

@@ -29,7 +29,7 @@ def test_another_model_is_held_against_this_one(
     )  # fmt: skip
     assert answered.code == 0, answered
     found = answered.object
-    assert found["data"]["variants"][0]["greedy"]["first_difference"] == [2, 2]
+    assert found["variants"][0]["greedy"]["first_difference"] == [2, 2]
     assert found["command"] == (
         f"nextok lab divergence -m {first} -t 1 -n 8 --prompts {prompts} --against {second}"
     )

@@ -39,7 +39,7 @@ def test_a_log_needs_no_model(ask: Ask, log: Path, long_log: Path, tmp_path: Pat
     done = ask(*words, "-o", folder)
     assert done.code == 0, done.err
     whole = done.object
-    found = whole["data"]
+    found = whole
     assert (found["n"], found["max"]) == (40, int(TOKENS.max()))
     assert found["mean"] == pytest.approx(TOKENS.mean(), rel=1e-6)
     assert found["p95"] == pytest.approx(np.percentile(TOKENS, 95), rel=1e-6)
@@ -52,7 +52,7 @@ def test_a_log_needs_no_model(ask: Ask, log: Path, long_log: Path, tmp_path: Pat
         assert {f"lengths-{chart}.png", f"lengths-{chart}.svg"} <= names
     again = ask(*words).object
     for one in (whole, again):
-        del one["data"]["times"]
+        del one["times"]
     assert json.dumps(again) == json.dumps(whole)
 
 
@@ -65,10 +65,10 @@ def test_the_journal(ask: Ask, state_folder: Path) -> None:
         )  # fmt: skip
         assert journal.add(row)
     home = {"XDG_STATE_HOME": str(state_folder.parent)}
-    everything = ask("lab", "lengths", "--journal", "--json", env=home).object["data"]
+    everything = ask("lab", "lengths", "--journal", "--json", env=home).object
     assert (everything["n"], everything["mean"], everything["source"]) == (4, 14.25, "the journal")
     one = ask("lab", "lengths", "--journal", "-m", "b", "--json", env=home).object
-    assert (one["data"]["n"], one["data"]["p50"]) == (2, 22.5)
+    assert (one["n"], one["p50"]) == (2, 22.5)
     assert one["command"] == "nextok lab lengths -m b -t 1 --journal"
 
 
@@ -77,7 +77,7 @@ def test_fresh_answers(ask: Ask, tmp_path: Path) -> None:
     prompts.write_text("".join(f"prompt number {place} is {'x' * place}\n" for place in range(12)))
     done = ask("lab", "lengths", "-m", "toy", "-n", "300", "--prompts", prompts, "--json")
     assert done.code == 0, done.err
-    found = done.object["data"]
+    found = done.object
     assert (done.object["model"], found["n"], found["complete"]) == ("toy", 12, True)
     assert found["max"] == 300
     assert 0 < found["cut"] < 12
