@@ -172,6 +172,7 @@ toy = pytest.mark.parametrize("weights", ["toy"], indirect=True)
     ],
     indirect=True,
 )
+@pytest.mark.slow
 def test_what_is_said_is_the_same_with_and_without(runs: Runs) -> None:
     """The second question shows where the text ends; the third time it need not be read.
 

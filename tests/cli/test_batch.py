@@ -214,6 +214,7 @@ def test_reasoning_stands_by_itself(ask: Ask, write: Write, scripted: Callable[.
     assert (ran.object["text"], ran.object["reasoning"]) == ("yes", "hm")
 
 
+@pytest.mark.slow
 def test_the_greedy_text_is_that_of_one_at_a_time(
     ask: Ask, write: Write, starter_gguf: Path
 ) -> None:

@@ -283,6 +283,7 @@ def test_a_timeout_in_prefill(start: Start, prefilling: list[str]) -> None:
     assert json.loads(out)["finish_reason"] == "timeout"
 
 
+@pytest.mark.slow
 def test_a_first_token_timeout(start: Start, prefilling: list[str], loop_gguf: Path) -> None:
     code, out, _ = finish(start("--first-token-timeout", "3", *prefilling))
     assert (code, out) == (124, "")

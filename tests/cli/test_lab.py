@@ -110,6 +110,7 @@ def test_explain_walks_through_each_token(ask: Any, abc: Path) -> None:
     assert text.index("token 1: ") < text.index("The loop taken apart")
 
 
+@pytest.mark.slow
 def test_pictures_and_data_go_into_the_folder(ask: Any, loop_gguf: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     ran = ask("lab", "cache", "-m", loop_gguf, "-n", "12", "-o", folder)
@@ -132,6 +133,7 @@ def run_two(*words: str | Path, env: dict[str, str] | None = None) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_all_of_them_make_one_page(loop_gguf: Path, tmp_path: Path) -> None:
     ran = run_two("all", "-m", loop_gguf, "-n", "8", "--draws", "100", "-o", tmp_path)
     assert (ran.returncode, ran.stderr) == (0, b"")

@@ -33,6 +33,7 @@ def long_log(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_log_needs_no_model(ask: Ask, log: Path, long_log: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
     words = ("lab", "lengths", "--log", log, "--other-log", long_log, "--json")

@@ -22,6 +22,7 @@ def thirty_words(turn: int) -> str:
     return " ".join(f"w{turn:02}{number:02}" for number in range(30))
 
 
+@pytest.mark.slow
 def test_forty_turns_of_thirty_words_in_a_small_context(talk: Talk, emoji_gguf: Path) -> None:
     """Each message has 179 tokens of the 512; a quarter of them is kept free for the reply."""
     chat = talk(emoji_gguf, "-c", "512", "-sys", "be brief")

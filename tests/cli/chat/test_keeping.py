@@ -189,6 +189,7 @@ def feed(lines: Path, output: Path, *arguments: str) -> subprocess.Popen[bytes]:
         )
 
 
+@pytest.mark.slow
 def test_killed_at_any_instant(saved: Any, tmp_path: Path) -> None:
     """Every file can be read, and of every conversation at most the last turn is unfinished."""
     dice, lines, output = random.Random(1), tmp_path / "lines", tmp_path / "output"
@@ -364,6 +365,7 @@ def test_a_resumed_chat_reads_only_what_is_new(chat: Ask, letters_gguf: Path) ->
     assert cached(chat, "-C")[0] > asked, "the turn since then is kept too"
 
 
+@pytest.mark.slow
 def test_a_state_that_does_not_fit_is_read_again(
     chat: Ask, ask_alone: Ask, starter_gguf: Path, letters_gguf: Path, saved: Any
 ) -> None:

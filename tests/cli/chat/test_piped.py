@@ -452,6 +452,7 @@ def test_without_a_terminal_to_go_on_at(start: Start, emoji_gguf: Path) -> None:
 # What is read again.
 
 
+@pytest.mark.slow
 def test_greedy_answers_are_those_of_fresh_processes(
     chat: Ask, ask_alone: Ask, starter_gguf: Path, tmp_path: Path
 ) -> None:
