@@ -1,7 +1,5 @@
 """What `nextok bench` was asked for."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

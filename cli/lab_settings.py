@@ -3,8 +3,6 @@
 Keys are unique among all settings, so an experiment's begin with its name.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
