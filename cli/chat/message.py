@@ -21,20 +21,24 @@ class Message:
 
     text: str
     quoted: bool
-    """Whether it cannot be a command: it came between triple quotes, or its lines by a paste."""
+    """Whether it cannot be a command: it came between triple quotes, or its beginning by a paste."""
     recalled: str
     """How it is to be typed for the same message."""
 
 
-def entered(text: str, *, typed: bool, untouched: bool) -> Message | None:
+def entered(text: str, *, typed: bool, untouched: bool, is_text: bool = False) -> Message | None:
     """The message, now that Enter was pressed behind this text; None: it goes on.
 
     typed: its beginning was typed, not pasted. untouched: nothing was typed since the last paste,
-    so that its end is no sign either.
+    so that its end is no sign either. is_text: what it begins with is no command: it was pasted.
     """
     if opens_block(text, typed=typed):
         return None if untouched else _block(text)
-    return None if text.endswith(GOES_ON) and not untouched else _plain(text, typed=typed)
+    return (
+        None
+        if text.endswith(GOES_ON) and not untouched
+        else _plain(text, quoted=is_text or (not typed and "\n" in text))
+    )
 
 
 def opens_block(text: str, *, typed: bool) -> bool:
@@ -51,9 +55,8 @@ def _block(text: str) -> Message | None:
     return Message(text=inside, quoted=True, recalled=text)
 
 
-def _plain(text: str, *, typed: bool) -> Message:
-    quoted = not typed and "\n" in text
-    means_more = text.startswith(QUOTES) or (quoted and text.startswith(_SPECIAL))
+def _plain(text: str, *, quoted: bool) -> Message:
+    means_more = text.startswith(QUOTES) or (quoted and text.lstrip().startswith(_SPECIAL))
     recalled = in_quotes(text) if means_more or text.endswith(GOES_ON) else text
     return Message(text=text, quoted=quoted, recalled=recalled)
 

@@ -73,11 +73,40 @@ def test_a_message_over_several_lines(typist: Any, keys: str, text: str) -> None
         '"""never closed',
         "  indented\n    more\n",
         "\n\n\n",
+        "/exit",
+        "  /undo",
     ],
 )
 def test_a_paste_is_exact(typist: Any, text: str) -> None:
     assert typist.read(f"<paste:{text}><enter>") == text
-    assert typist.editor.quoted is ("\n" in text)
+    assert typist.editor.quoted is bool(text.strip())
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "is_text"),
+    [
+        ("/file <paste:/etc/hosts><enter>", "/file /etc/hosts", False),
+        ("<paste:/f.txt><home>/file <enter>", "/file /f.txt", False),
+        ("<paste:/exit><ctrl-u>/exit<enter>", "/exit", False),
+        ("<paste:/exit> now<enter>", "/exit now", True),
+        (" <paste:/exit><enter>", " /exit", True),
+        ("<paste:/exit><home> <enter>", " /exit", True),
+        ("<paste:/exit><ctrl-c><ctrl-_><enter>", "/exit", True),
+        ("<paste:/exit><ctrl-u><ctrl-y><enter>", "/exit", True),
+        ("<paste:/ex><paste:it><enter>", "/exit", True),
+        ("<paste:/exitt><backspace><enter>", "/exit", True),
+    ],
+)
+def test_what_was_pasted_is_no_command(typist: Any, keys: str, text: str, is_text: bool) -> None:
+    assert typist.read(keys) == text
+    assert typist.editor.quoted is is_text
+
+
+def test_a_message_that_is_to_be_edited_is_no_command(typist: Any) -> None:
+    assert typist.read("<enter>", default="/exit") == "/exit"
+    assert typist.editor.quoted is True
+    typist.read("<home><ctrl-k>/exit<enter>", default="hello")
+    assert typist.editor.quoted is False
 
 
 def test_a_paste_and_what_is_typed_around_it(typist: Any) -> None:
@@ -108,6 +137,8 @@ def test_bytes_that_are_no_characters_are_replaced(typist: Any) -> None:
         "<paste:a\n\n\tb\n世><enter>",
         '<paste:"""A docstring."""\nimport os><enter>',
         "<paste:/exit\nis not meant><enter>",
+        "<paste:/exit><enter>",
+        "<paste: /exit><enter>",
         "<paste:a\\><enter>",
     ],
 )
@@ -117,7 +148,7 @@ def test_up_brings_the_same_message_again(typist: Any, keys: str) -> None:
     quoted = typist.editor.quoted
     typist.read("<up><enter>")
     assert typist.read("<up><enter>") == text
-    if text.startswith("/"):
+    if text.lstrip().startswith("/"):
         assert typist.editor.quoted is quoted
 
 
