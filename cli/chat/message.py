@@ -21,7 +21,7 @@ class Message:
 
     text: str
     quoted: bool
-    """Whether it cannot be a command: it came between triple quotes, or its beginning by a paste."""
+    """Whether it cannot be a command: it came between triple quotes, or began with a paste."""
     recalled: str
     """How it is to be typed for the same message."""
 

@@ -13,10 +13,12 @@ from nextok.generation.errors import NextokError
 from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
+    from nextok.cli.chat.engine import Engine
     from nextok.cli.chat.reply_mode import QuietKeys
     from nextok.cli.chat.screen import Screen
     from nextok.cli.chat.session import Session
     from nextok.cli.invocation import Invocation
+    from nextok.generation.conversation import Conversation
 
 
 class Partner:
@@ -38,6 +40,8 @@ class Partner:
         self._keyboard = keyboard
         self._leave_alone = leave_alone
         self._interrupted = interrupted
+        self._left_out: tuple[Conversation, str] | None = None
+        """A system message that is kept for a model which can be given one."""
 
     def named(self) -> str | None:
         """The one the chat was with, unless another was asked for."""
@@ -59,11 +63,16 @@ class Partner:
             self._screen.trouble(str(error))
             return False
         self._screen.note(f"{engine.weights.name} · context {engine.context_size:,}")
-        self.offer_folding()
+        self._put_back(engine)
+        self._offer_folding()
         return True
 
     def offer_folding(self) -> None:
-        """A template without a system role: fold the message, or do without."""
+        """A template without a system role, and a new system message: fold it, or do without."""
+        self._left_out = None
+        self._offer_folding()
+
+    def _offer_folding(self) -> None:
         session = self._session
         engine = session.engine
         if engine is None or session.conversation.system is None:
@@ -78,17 +87,29 @@ class Partner:
             session.resolved = session.resolved.with_set({"fold_system": True})
             session.conversation.set_setting("fold-system", "1")
         else:
+            self._left_out = session.conversation, session.conversation.system
             session.conversation.set_system(None)
             self._screen.note("the system message is left out (--fold-system)")
 
+    def _put_back(self, engine: Engine) -> None:
+        """The system message that a model before this one could not be given."""
+        left_out, conversation = self._left_out, self._session.conversation
+        if left_out is None or left_out[0] is not conversation or conversation.system is not None:
+            return
+        if engine.rendering.takes_system():
+            conversation.set_system(left_out[1])
+            self._left_out = None
+            self._screen.note("this model gets the system message")
+
     def _agrees(self, question: str) -> bool:
+        """An interrupt is no consent."""
         console = self._invocation.console
         self._keyboard.restore()
         try:
             with interruptible():
                 return can_ask(console) and agreed(question, console, default=True)
-        except Interrupted:  # no answer is no reason to leave anything out
+        except Interrupted:
             console.ask("\n")
-            return True
+            return False
         finally:
             self._keyboard.apply()

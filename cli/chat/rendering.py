@@ -17,6 +17,7 @@ from nextok.generation.errors import TemplateError
 from nextok.generation.message import Message
 
 if TYPE_CHECKING:
+    from nextok.backends.chat_template import ChatTemplate
     from nextok.backends.weights import Weights
 
 _SYSTEM_PROBE = "0x5157e3"
@@ -44,6 +45,7 @@ class Rendering:
         self.source = source
         self._template = None if source is None else chat_template(weights, source)
         self._last: tuple[tuple[object, ...], PromptTokens] | None = None
+        self._takes_system: bool | None = None
         if source is None:
             console.warning(
                 f"{weights.name} has no chat template: what is said goes in as it is "
@@ -61,11 +63,15 @@ class Rendering:
 
     def takes_system(self) -> bool:
         """Whether a system message reaches the model in a role of its own."""
-        if self._template is None:
-            return True
+        if self._takes_system is None:
+            self._takes_system = self._template is None or self._passes_system_on(self._template)
+        return self._takes_system
+
+    def _passes_system_on(self, template: ChatTemplate) -> bool:
         messages = [Message("system", _SYSTEM_PROBE), Message("user", "hello")]
+        settings = self.settings._replace(fold_system=False)
         try:
-            made = templated(self._weights, self._template, messages, self.settings, "")
+            made = templated(self._weights, template, messages, settings, "")
         except TemplateError:
             return False
         return _SYSTEM_PROBE in made.text
@@ -82,7 +88,10 @@ class Rendering:
 
     def _rendered(self, messages: Sequence[Message], prefill: str) -> PromptTokens:
         if self._template is not None:
-            return templated(self._weights, self._template, messages, self.settings, prefill)
+            settings = self.settings
+            if settings.fold_system and self.takes_system():  # another model's may not
+                settings = settings._replace(fold_system=False)
+            return templated(self._weights, self._template, messages, settings, prefill)
         text = "\n\n".join(message.content for message in messages) + "\n\n" + prefill
         ids = raw_tokens(self._weights.tokenizer, text, special=False)
         return PromptTokens(ids=ids, text=text, raw=True, prefill=prefill)

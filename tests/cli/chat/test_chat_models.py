@@ -57,14 +57,40 @@ def test_or_it_is_left_out(talk: Talk, no_system: Path) -> None:
         chat.wait_for_prompt()
         assert "the system message is left out (--fold-system)" in chat.lines()
         assert chat.say("/system") == ["no system message: /system TEXT sets one"]
-    chat.send("/system be brief\r")
-    asked(chat)
-    chat.key("ctrl-c")  # no answer is no reason to leave anything out
-    chat.wait_for_prompt()
-    assert chat.say("/system") == ["be brief"]
     assert chat.say("hello")[0] == "fine"
     assert chat.leave() == 0
     assert not chat.left_behind()
+
+
+def test_an_interrupt_at_the_question_is_no_consent(
+    talk: Talk, no_system: Path, emoji_gguf: Path
+) -> None:
+    """A model that can be given the system message has it again."""
+    chat = talk(no_system)
+    chat.send("/system be brief\r")
+    asked(chat)
+    chat.key("ctrl-c")
+    chat.wait_for_prompt()
+    assert "the system message is left out (--fold-system)" in chat.lines()
+    chat.say("hello")
+    assert chat.say("/show prompt") == ["<s><|user|>hello<|end|><|go|>"]
+    assert "this model gets the system message" in chat.say(f"/model {emoji_gguf}")
+    assert chat.say("/system") == ["be brief"]
+
+
+def test_a_folded_system_message_is_one_again_for_another_model(
+    talk: Talk, no_system: Path, emoji_gguf: Path
+) -> None:
+    chat = talk(no_system, "-sys", "be brief", ready=False)
+    asked(chat)
+    chat.send("\r")
+    chat.wait_for_prompt()
+    chat.say("hello")
+    chat.say(f"/model {emoji_gguf}")
+    prompt = "".join(chat.say("/show prompt"))
+    assert prompt.startswith("<s><|sys|>be brief<|end|><|user|>hello<|end|>")
+    chat.say(f"/model {no_system}")
+    assert "".join(chat.say("/show prompt")).startswith("<s><|user|>be briefhello<|end|>")
 
 
 def test_a_signal_at_the_question(talk: Talk, no_system: Path) -> None:
