@@ -16,6 +16,9 @@ SINKS = 4
 """Attention leans on the very first tokens, whatever they say: Xiao et al., "Efficient Streaming
 Language Models with Attention Sinks" (2023), section 3.1. So these always stay."""
 
+_MOST_UNREAD = 4
+"""Tokens at the end of an interrupted reply that were drawn and not read any more."""
+
 
 class Sliding:
     """A Model over a Model. Prompts must fit into the real context; answers need not."""
@@ -23,12 +26,9 @@ class Sliding:
     context_size = sys.maxsize
 
     def __init__(self, model: Model, *, keep: int) -> None:
-        """keep: how many of the first tokens always stay, like those of a system message.
-
-        At most three quarters of the context: what was said last matters more.
-        """
+        """keep: how many of the first tokens always stay, like those of a system message."""
         self._model = model
-        self._keep = min(max(keep, SINKS), model.context_size * 3 // 4)
+        self._keep = staying(keep, model.context_size)
 
     @property
     def batch_size(self) -> int:
@@ -68,6 +68,33 @@ class Sliding:
             batch = tokens[done : done + self._model.batch_size]
             self._model.prefill(batch, cache)
             done += len(batch)
+
+
+def staying(keep: int, context_size: int) -> int:
+    """How many of the first tokens stay, if `keep` are asked for: at least the sinks.
+
+    At most three quarters of the context: what was said last matters more.
+    """
+    return min(max(keep, SINKS), context_size * 3 // 4)
+
+
+def slid(prompt: Sequence[int], cache: Cache, *, keep: int, context_size: int) -> list[int]:
+    """A prompt that begins a reply which has outgrown the context, as if it had slid there.
+
+    What the cache holds of its beginning and its end, if it still does and there is room for
+    more; else the beginning, and as much of the end as a context that slides keeps at least.
+    """
+    keep = staying(keep, context_size)
+    recent = (context_size - keep) // 2
+    held = cache.tokens[keep:]
+    if held and shared_prefix(cache.tokens, prompt) >= keep:
+        for unread in range(_MOST_UNREAD + 1):
+            end = len(prompt) - unread
+            whole = keep + len(held) + unread
+            if whole < context_size and list(prompt[end - len(held) : end]) == list(held):
+                recent = len(held) + unread
+                break
+    return [*prompt[:keep], *prompt[len(prompt) - recent :]]
 
 
 def slide_to(cache: Cache, prompt: Sequence[int], least: int = 32) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nextok.cli.chat.rendering import Begun, Rendering
 from nextok.cli.settings import FullMode
@@ -10,6 +11,11 @@ from nextok.generation.context_policy import fit, reserve_for
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import ContextError
 from nextok.generation.message import Message
+from nextok.generation.sliding import slid
+
+if TYPE_CHECKING:
+    from nextok.cli.prompting import PromptTokens
+    from nextok.generation.model import Cache
 
 
 class Room:
@@ -34,13 +40,23 @@ class Room:
         """Drop what must go. Raises ContextError, with nothing dropped."""
         messages = conversation.messages()
         if begun is not None:
+            if mode == "shift":
+                return  # the tokens of a reply make room for more of it: see `within`
             messages = messages[:-1]  # it is the last reply, which goes on
         reserve = reserve_for(max_tokens, self._context_size) if mode == "drop" else 1
 
         def count(some: Sequence[Message]) -> int:
             return len(self._rendering.tokens(some, begun).ids)
 
-        fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
+        try:
+            fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
+        except ContextError:
+            if begun is None:
+                raise
+            raise ContextError(
+                f"the last message and its reply alone fill the context of {self._context_size} "
+                "tokens: /clear begins anew, a larger --ctx-size holds more"
+            ) from None
         if fitting.dropped_messages == 0:
             return
         if mode == "stop":
@@ -54,6 +70,13 @@ class Room:
             f"the context is full: the oldest {fitting.dropped_messages} messages, "
             f"{fitting.dropped_tokens:,} tokens, are no longer read"
         )
+
+    def within(self, tokens: PromptTokens, cache: Cache, *, keep: int) -> PromptTokens:
+        """The prompt of a reply that goes on in a context that slides: it need not fit whole."""
+        if len(tokens.ids) < self._context_size:
+            return tokens
+        ids = slid(tokens.ids, cache, keep=keep, context_size=self._context_size)
+        return tokens._replace(ids=tuple(ids))
 
     def kept_beginning(self, messages: Sequence[Message]) -> int:
         """Tokens at the head of a prompt that stay when the rest slides: the system message's."""

@@ -56,7 +56,14 @@ class Session(Companion):
         """The last reply, with its figures."""
         self._cut: tuple[int, tuple[int, ...]] | None = None
         """The last reply's id and tokens, to go on from."""
+        self._unanswered_at: tuple[Conversation, int | None] | None = None
+        """Where the conversation stood after a turn that left nothing in it."""
         self._notes = notes
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the last turn left nothing in the conversation but what the model has read."""
+        return self._unanswered_at == (self.conversation, self.conversation.head)
 
     def say(self, text: str, answers: Sequence[Answer]) -> Turn:
         """The user says something and the model replies. Raises NextokError."""
@@ -145,6 +152,7 @@ class Session(Companion):
     ) -> Turn:
         """before: tokens that the reply began with; None: they are not known."""
         self.last = spoken
+        self._unanswered_at = None if kept else (self.conversation, self.conversation.head)
         if kept and before is not None and self.conversation.head is not None:
             self._cut = (self.conversation.head, (*before, *spoken.ids))
         return Turn(

@@ -61,6 +61,9 @@ def ask(
     if begun is not None:
         messages = messages[:-1]
     tokens = engine.rendering.tokens(messages, begun)
+    keep = room.kept_beginning(messages) if mode == "shift" else None
+    if keep is not None and begun is not None:
+        tokens = room.within(tokens, engine.cache, keep=keep)
     sampling = drawn(resolved, engine.weights)
     request = Request(
         asked_at=asked_at,
@@ -73,6 +76,6 @@ def ask(
         adapts=may_adapt(resolved),
         repeatable=is_repeatable(resolved),
         begun=(begun and begun.ids) or (),
-        keep=room.kept_beginning(messages) if mode == "shift" else None,
+        keep=keep,
     )
     return Asked(request=request, facts=facts(engine.loaded, tokens, sampling))

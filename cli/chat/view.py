@@ -37,6 +37,8 @@ class Footer:
         self._screen = screen
         self._status = status
         self._can_make_room = can_make_room
+        self._read = Prefill(0, 0, 0)
+        """How far the reading is."""
 
     def start(self, facts: RunFacts, origin: float) -> None:
         """Nothing is shown before it takes long."""
@@ -44,6 +46,7 @@ class Footer:
 
     def event(self, event: Event, spans: Sequence[Span]) -> None:
         if isinstance(event, Prefill):
+            self._read = event
             self._status.show(f"reading: {event.done:,} of {event.total:,} tokens")
         elif isinstance(event, Finish):
             self._status.clear()
@@ -56,7 +59,11 @@ class Footer:
                 hint = "/clear begins anew, a larger --ctx-size holds more"
             shown = [what, hint] if outcome.text or outcome.reasoning else [what]
             self._screen.note(" · ".join(shown).format(tokens=_tokens(outcome)))
-        self._screen.note(" · ".join(summary(outcome)))
+        read = self._read
+        if read.done < read.total:
+            self._screen.note(f"read {read.done:,} of {read.total:,} tokens")
+        else:
+            self._screen.note(" · ".join(summary(outcome)))
 
     def fail(self, message: str, code: int) -> None:
         self._status.clear()

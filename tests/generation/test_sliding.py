@@ -19,7 +19,7 @@ from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job, Steps, plain_steps, shared_prefix
 from nextok.generation.model import Cache, Chunk, Model
 from nextok.generation.nucleus import NucleusSampler
-from nextok.generation.sliding import SINKS, Sliding, slide_to
+from nextok.generation.sliding import SINKS, Sliding, slid, slide_to
 
 PROMPT = "The answer is not: "
 
@@ -234,3 +234,29 @@ def test_no_other_shift_would_save_more(tokens: list[int], prompt: list[int], le
     saved = slide_to(cache, prompt, least)
     assert saved == (best if best >= least else 0)
     assert shared_prefix(cache.tokens, prompt) >= shared + saved
+
+
+@pytest.mark.parametrize("unread", [0, 1, 3])
+def test_a_reply_that_has_slid_goes_on_from_what_the_cache_holds(unread: int) -> None:
+    prompt = list(range(100))
+    cache = ToyCache()
+    held = [*prompt[:6], *prompt[80 : 100 - unread]]
+    cache.tokens.extend(held)
+    wanted = [*prompt[:6], *prompt[80:]]
+    assert slid(prompt, cache, keep=6, context_size=30) == wanted
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        [],
+        [*range(6), *range(70, 95)],
+        [*range(6), *range(76, 100)],
+        [9, *range(1, 6), *range(90, 100)],
+    ],
+)
+def test_where_it_holds_something_else_or_is_full_half_of_the_rest_stays(held: list[int]) -> None:
+    cache = ToyCache()
+    cache.tokens.extend(held)
+    wanted = [*range(6), *range(88, 100)]
+    assert slid(range(100), cache, keep=6, context_size=30) == wanted

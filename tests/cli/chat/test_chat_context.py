@@ -94,3 +94,36 @@ def test_other_rules_for_a_full_context(talk: Talk, loop_gguf: Path, mode: str) 
         words = chat.messages()[-1].split()
         assert words == ["li" if number % 2 else "la" for number in range(300)]
     assert chat.leave() == 0
+
+
+def test_a_reply_longer_than_a_context_that_slides_goes_on(talk: Talk, loop_gguf: Path) -> None:
+    """From what the cache holds; the bar shows that, too."""
+    chat = talk(loop_gguf, "-c", "128", "--on-full", "shift", "-n", "300")
+    chat.say("hello")
+    chat.say("/set max-tokens 5")
+    said = chat.say("/continue")
+    cached, new = map(int, re.match(r"(\d+) cached \+ (\d+) new → 5 tokens", said[-1]).groups())
+    assert cached > 30 and new <= 2
+    words = chat.messages()[-1].split()
+    assert words == ["li" if number % 2 else "la" for number in range(305)]
+    used = int(re.search(r"(\d+)/128", chat.lines()[-1])[1])
+    assert cached < used <= 128
+    said = chat.say("/continue")
+    assert len(chat.messages()[-1].split()) == 310
+    assert chat.say("hello again")[-1].endswith("tokens/s")
+
+
+def test_the_bar_of_a_reply_that_has_slid(talk: Talk, loop_gguf: Path) -> None:
+    chat = talk(loop_gguf, "-c", "128", "--on-full", "shift", "-n", "300")
+    chat.say("hello")
+    assert 64 <= int(re.search(r"(\d+)/128", chat.lines()[-1])[1]) <= 128
+
+
+def test_a_first_reply_that_fills_the_context_cannot_go_on(talk: Talk, loop_gguf: Path) -> None:
+    chat = talk(loop_gguf, "-c", "128", columns=120)
+    said = chat.say("hello")
+    assert "the context is full · /clear begins anew, a larger --ctx-size holds more" in said
+    assert " ".join(chat.say("/continue")) == (
+        "error: the last message and its reply alone fill the context of 128 tokens: "
+        "/clear begins anew, a larger --ctx-size holds more"
+    )

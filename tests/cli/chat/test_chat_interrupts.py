@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,9 @@ def test_an_interrupt_of_the_reading_takes_the_message_back(
     assert "interrupted" in lines
     assert "your message was taken back: Up brings it here again" in lines
     assert not any("reading: " in line for line in lines)
+    (read, whole) = re.search(r"^read ([\d,]+) of ([\d,]+) tokens$", chat.text(), re.M).groups()
+    assert chat.lines()[-1].split()[2] == f"{read}/8,192"
+    assert 0 < int(read) < int(whole.replace(",", ""))
     assert "2 tokens" in chat.say("Hello.")[-2]
     said, reply = chat.saved().entries()
     assert (said.content, reply.finish) == ("Hello.", "length")
