@@ -16,6 +16,9 @@ from nextok.lab.length_sample import Floats
 
 _TABLE = 1 << 16
 """Lengths whose probabilities are few enough to be added up."""
+_MOST_SIZE = 1e6
+"""Of a negative binomial distribution, in means (of one token at least): there its variance is
+Poisson's but for a millionth, and no data tell a larger size."""
 _LEAST = 1e-300
 _EULER = 0.5772156649
 
@@ -66,21 +69,35 @@ def _pareto_tail(x: Floats, free: Floats) -> Shares:
 
 
 def _negative_binomial(x: Floats, free: Floats) -> Shares:
-    """Sums of a table's probabilities are a hundred times faster than the function."""
-    mean, size = np.exp(free)
-    chance = size / (size + mean)
+    """Sums of a table's probabilities are a hundred times faster than the function.
+
+    However large its size is, where it is Poisson's distribution to all digits: no term is the
+    small difference of large ones, and no chance is one that 1 − chance has lost.
+    """
+    mean, size = np.exp(_limited(free))
     whole = np.floor(x)
     if x.max() >= _TABLE:
-        return betainc(size, whole + 1, chance), betaincc(size, whole + 1, chance)
+        return _sums(whole, mean, size)
     k = np.arange(int(whole.max()) + 1)
-    each = np.exp(
-        gammaln(k + size) - gammaln(k + 1) - gammaln(size)
-        + size * np.log(chance) + k * np.log1p(-chance)
-    )  # fmt: skip
-    beyond = betaincc(size, float(len(each)), chance)
+    ratio = np.log1p(mean / size)
+    rising = np.concatenate(([0.0], np.cumsum(np.log1p(k[:-1] / size))))
+    each = np.exp(rising - gammaln(k + 1) + k * (np.log(mean) - ratio) - size * ratio)
+    _, beyond = _sums(np.array([len(each) - 1.0]), mean, size)
     above = beyond + np.append(np.cumsum(each[:0:-1])[::-1], 0.0)
     places = whole.astype(np.int64)
     return np.cumsum(each)[places], above[places]
+
+
+def _limited(free: Floats) -> Floats:
+    """No size beyond the largest that means something."""
+    most = np.log(_MOST_SIZE) + max(free[0], 0.0)
+    return np.array([free[0], min(free[1], most)])
+
+
+def _sums(whole: Floats, mean: float, size: float) -> Shares:
+    """Of a negative binomial distribution at whole numbers."""
+    failure = mean / (size + mean)
+    return betaincc(whole + 1, size, failure), betainc(whole + 1, size, failure)
 
 
 def _size(seen: Moments) -> float:
@@ -121,6 +138,7 @@ NEGATIVE_BINOMIAL = Family(
     parameters=("mean", "size"),
     logarithmic=(True, True),
     inside=_negative_binomial,
+    limited=_limited,
     start=lambda seen: (seen.mean, _size(seen)),
 )
 FAMILIES = (LOGNORMAL, GAMMA, WEIBULL, PARETO_TAIL, NEGATIVE_BINOMIAL)

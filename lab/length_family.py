@@ -44,6 +44,8 @@ class Family:
     """At places from 0 on, for free parameters."""
     start: Callable[[Moments], Sequence[float]]
     """Parameters, as a person reads them, to begin a search from."""
+    limited: Callable[[Floats], Floats] = lambda free: free
+    """Free parameters of the same shares, none larger than makes a difference."""
 
     def shares(self, x: Floats, free: Floats) -> Shares:
         """At any places, in ascending order where there are several."""

@@ -112,7 +112,7 @@ def _searched(family: Family, sample: Sample, start: Floats, step: float, precis
         },
     )  # fmt: skip
     return Fit(
-        family=family, free=np.asarray(found.x, dtype=np.float64),
+        family=family, free=family.limited(np.asarray(found.x, dtype=np.float64)),
         log_likelihood=-float(found.fun), missing_over=sample.missing_over,
     )  # fmt: skip
 

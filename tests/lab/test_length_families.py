@@ -44,6 +44,20 @@ def test_against_scipy(stats, family, read, name, arguments) -> None:  # type: i
     assert above == pytest.approx(reference.sf(PLACES), rel=1e-9)
 
 
+@pytest.mark.parametrize("mean", [0.01, 7 / 3, 150.0, 50_000.0, 300_000.0])
+@pytest.mark.parametrize("size", [1e13, 2.7e14, 1e17])
+def test_a_negative_binomial_of_a_huge_size_is_poissons(  # type: ignore[no-untyped-def]
+    stats, mean: float, size: float
+) -> None:
+    places = mean + np.array([-1, 0, 1, 4, 8]) * math.sqrt(mean)
+    places = np.maximum(np.round(places), 0) + 0.5
+    free = NEGATIVE_BINOMIAL.free((mean, size))
+    below, above = NEGATIVE_BINOMIAL.shares(places, free)
+    close = 1e-4  # it is not made larger than a million means
+    assert below == pytest.approx(stats.poisson.cdf(places, mean), rel=close)
+    assert above == pytest.approx(stats.poisson.sf(places, mean), rel=close)
+
+
 def test_a_pareto_tail_is_a_power_law_smoothly_joined_to_a_lognormal_body() -> None:
     mu, sigma, tail = 4.6, 0.7, 1.8
     free = PARETO_TAIL.free((mu, sigma, tail))

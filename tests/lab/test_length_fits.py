@@ -13,8 +13,8 @@ import pytest
 
 from nextok.generation.errors import UsageError
 from nextok.lab.length_data import Answer
-from nextok.lab.length_families import FAMILIES, GAMMA, LOGNORMAL
-from nextok.lab.length_fits import fits, fitted, log_likelihood, weights
+from nextok.lab.length_families import FAMILIES, GAMMA, LOGNORMAL, NEGATIVE_BINOMIAL
+from nextok.lab.length_fits import fits, fitted, log_likelihood, refitted, weights
 from nextok.lab.length_goodness import distance, goodness, seen_below
 from nextok.lab.length_sample import OverCap, Sample, counted, found_cap, sample_of
 
@@ -205,3 +205,38 @@ def test_a_cap_that_is_said() -> None:
     assert (missing.ended.tolist(), missing.missing_over) == ([1, 0, 2], 30)
     with pytest.raises(UsageError, match="--cap 25: there are answers of up to 30 tokens"):
         sample_of(given, 25)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [[1, 2, 4], [9, 10, 11], [3, 4, 4, 5] * 10, [98, 100, 102] * 30, [70_000, 70_001, 70_005]],
+    ids=lambda one: f"{len(one)}-{one[0]}",
+)
+def test_less_spread_than_poissons_gets_poissons_likelihood(tokens: list[int]) -> None:
+    """And none above it: the negative binomial family has nothing narrower."""
+    poisson = pytest.importorskip("scipy.stats").poisson
+    best = float(np.sum(poisson.logpmf(tokens, np.mean(tokens))))
+    fit = fitted(NEGATIVE_BINOMIAL, whole(np.array(tokens)))
+    assert fit.log_likelihood == pytest.approx(best, abs=0.02)
+    assert fit.log_likelihood <= best + 1e-6
+    assert fit.aic == pytest.approx(4 - 2 * fit.log_likelihood)
+    mean, size = fit.parameters.values()
+    assert mean == pytest.approx(np.mean(tokens), rel=0.01) and size <= 1.01e6 * mean
+    read = NEGATIVE_BINOMIAL.free((mean, size))
+    assert log_likelihood(NEGATIVE_BINOMIAL, read, whole(np.array(tokens))) <= best + 1e-6
+
+
+def test_draws_from_less_spread_than_poissons_are_fitted_as_honestly() -> None:
+    """Three answers of 1, 2 and 4 tokens are judged by draws whose fits are possible, too."""
+    sample = whole(np.array([1, 2, 4]))
+    fit = fitted(NEGATIVE_BINOMIAL, sample)
+    assert fit.log_likelihood == pytest.approx(-4.94, abs=0.01)
+    assert distance(fit, sample) < 0.3
+    generator = np.random.default_rng(5)
+    for _ in range(30):
+        tokens = generator.poisson(7 / 3, 3)
+        if len(set(tokens.tolist())) > 1:
+            again = refitted(fit, whole(tokens))
+            assert again.log_likelihood < 0
+            most = np.log([np.mean(tokens == one) for one in tokens]).sum()
+            assert again.log_likelihood <= most + 1e-9
