@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.threads import allowed_cpus
-from nextok.cli.batch_lines import Line, place, read_lines, row_template
-from nextok.cli.batch_results import Results, opened_results
-from nextok.cli.batch_rows import STANDARD_INPUT, BadRow, title
+from nextok.cli.batch_input import BatchInput
+from nextok.cli.batch_lines import Line
+from nextok.cli.batch_results import Results
+from nextok.cli.batch_resume import Conditions, Done, opened_results
 from nextok.cli.deadlines import Deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, FAILED, TIMED_OUT
@@ -20,11 +21,9 @@ from nextok.cli.invocation import Invocation
 from nextok.cli.loaded import Loaded, Loader, warn_beyond_training
 from nextok.cli.prompting import check_agreement, named_template
 from nextok.cli.status import Status
-from nextok.cli.stdin import is_readable
 from nextok.cli.stdout import ReaderGone, Stdout
 from nextok.cli.watcher import Watcher
 from nextok.generation.abort import Abort, Aborted
-from nextok.generation.errors import NextokError, UsageError
 from nextok.generation.finish import FinishReason
 
 # What comes after the load is imported then.
@@ -48,13 +47,12 @@ class _Batch:
         self._invocation = invocation
         self._settings = invocation.resolved.batch
         self._console = invocation.console
-        self._input = _input(invocation.words)
         self._stdout = Stdout(clock=time.monotonic, encoding=sys.stdout.encoding or "utf-8")
         self._abort = Abort()
         self._status = Status(self._console, time.monotonic)
+        self._input = BatchInput(invocation, self._status, self._abort)
         self._model: Path | None = None
         self._run: BatchRun | None = None
-        self._bad_lines = 0
         self._watcher = Watcher(
             self._abort,
             Deadlines(stall=invocation.resolved.stops.stall_timeout),
@@ -80,11 +78,17 @@ class _Batch:
         prompt = self._invocation.resolved.prompt
         check_agreement(prompt)
         template = named_template(prompt.chat_template)
-        lines = self._missing(list(self._lines()))
+        lines = list(self._input.lines())
+        done = self._resumed()
+        missing = self._missing(lines, done)
         if not lines:
             return
-        loaded = self._loaded()
-        prepared = list(self._prepared(lines, loaded, template))
+        loaded = self._loaded(vocabulary_only=not missing)
+        if done is not None:
+            conditions = Conditions(loaded, template)
+            for line in filter(done.has, lines):
+                done.check(line, conditions)
+        prepared = list(self._input.prepared(missing, loaded, template))
         if not prepared:
             return
         results = Results(self._stdout.line, ordered=self._settings.ordered)
@@ -95,61 +99,28 @@ class _Batch:
             if self._abort.reason is not FinishReason.DISCONNECTED:
                 results.flush()
 
-    # -- what is asked
+    # -- what is there already
 
-    def _lines(self) -> Iterator[Line]:
-        """The good ones."""
-        prompt = self._invocation.resolved.prompt
-        template = row_template(self._settings.row_template, prompt.encoding)
-        found = 0
-        for line in read_lines(self._input, prompt, template):
-            found += 1
-            if isinstance(line, BadRow):
-                self._refuse(line)
-            else:
-                yield line
-        if not found:
-            raise UsageError(f"{title(self._input)} holds no prompt: write one on each line")
-
-    def _missing(self, lines: list[Line]) -> Sequence[Line]:
-        """Those without a result, which will go where the others are."""
+    def _resumed(self) -> Done | None:
+        """What the file of results holds, into which the others will go."""
         name = self._settings.results
         if name is None:
-            return lines
-        descriptor, done = opened_results(name, self._input)
+            return None
+        descriptor, done = opened_results(name, self._input.name)
         self._stdout = Stdout(clock=time.monotonic, encoding="utf-8", descriptor=descriptor)
-        missing = [line for line in lines if not done.has(line, name)]
-        self._console.note(f"{len(lines) - len(missing)} of {len(lines)} lines are in {name}")
+        return done
+
+    def _missing(self, lines: list[Line], done: Done | None) -> Sequence[Line]:
+        """Those without a result."""
+        if done is None:
+            return lines
+        missing = [line for line in lines if not done.has(line)]
+        self._console.note(f"{len(lines) - len(missing)} of {len(lines)} lines are in {done.name}")
         return missing
-
-    def _prepared(
-        self, lines: Sequence[Line], loaded: Loaded, template: str | None
-    ) -> Iterator[Prepared]:
-        from nextok.cli.batch_prompts import Preparation
-
-        preparation = Preparation(loaded, template, self._console)
-        for count, line in enumerate(lines):
-            self._abort.check()
-            self._status.show(f"tokenising: {count} of {len(lines)} lines")
-            try:
-                yield preparation.prepared(line)
-            except NextokError as error:
-                self._refuse(BadRow(line.number, str(error)), error)
-        self._status.clear()
-
-    def _refuse(self, bad: BadRow, error: NextokError | None = None) -> None:
-        """Say what is wrong with a line, and go on unless that is not wanted."""
-        where = place(self._input, bad)
-        if self._settings.strict:
-            kind = UsageError if error is None else type(error)
-            raise kind(f"{where} (--no-strict skips it)")
-        self._status.clear()
-        self._console.warning(f"skipped: {where}")
-        self._bad_lines += 1
 
     # -- the model
 
-    def _loaded(self) -> Loaded:
+    def _loaded(self, *, vocabulary_only: bool) -> Loaded:
         loader = Loader(
             resolved=self._invocation.resolved,
             abort=self._abort,
@@ -158,6 +129,7 @@ class _Batch:
             clock=time.monotonic,
             around_fetching=self._watcher.excused,
             cpus=FreeCpus(allowed_cpus()),
+            vocabulary_only=vocabulary_only,
             found=self._found,
         )
         return loader.load()
@@ -195,17 +167,8 @@ class _Batch:
         if reason in (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED):
             leave(reason, self._watcher.signal_number)
         ends = set(run.reasons if run is not None else ())
-        if self._bad_lines or FinishReason.ERROR in ends:
+        if self._input.bad_lines or FinishReason.ERROR in ends:
             return FAILED
         if reason is not None or not ends.isdisjoint(_LATE):
             return TIMED_OUT
         return CONTEXT if FinishReason.CONTEXT in ends else ANSWERED
-
-
-def _input(words: Sequence[str]) -> str:
-    """The path of the prompts, or "-"."""
-    if words:
-        return words[0]
-    if is_readable():
-        return STANDARD_INPUT
-    raise UsageError("say which file holds the prompts, or - for standard input")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.cli.batch_lines import Line
+from nextok.cli.batch_resume import Conditions
 from nextok.cli.console import Console
 from nextok.cli.loaded import Loaded
 from nextok.cli.oneshot import drawn, stop_strings
@@ -34,6 +35,8 @@ class Prepared(NamedTuple):
     """Its seed is drawn."""
     stops: StopSettings
     stop_strings: Sequence[str]
+    conditions: str
+    """The digest of the settings that hold for it."""
 
     def most_tokens(self, limit: int) -> int:
         """What it can come to, prompt and answer, in a context of `limit`."""
@@ -53,6 +56,7 @@ class Preparation:
             self._settings.prefill or "", "--prefill", self._settings.encoding
         )  # fmt: skip
         self._template = self._chat_template(source, console)
+        self._conditions = Conditions(loaded, source)
 
     def prepared(self, line: Line) -> Prepared:
         """Raises UsageError, TemplateError, ContextError: the line is bad."""
@@ -74,6 +78,7 @@ class Preparation:
             sampling=drawn(resolved, self._loaded.weights),
             stops=resolved.stops,
             stop_strings=stop_strings(resolved),
+            conditions=self._conditions.digest(line),
         )
 
     def _chat_template(self, source: str | None, console: Console) -> ChatTemplate | None:

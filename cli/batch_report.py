@@ -57,6 +57,7 @@ def result(said: Said, model: str, *, exact: bool) -> Mapping[str, object]:
         "exact": exact,
         "timings": _timings(finish.timings),
         "input": line.digest,
+        "settings": said.prepared.conditions,
     }
     reasoning = said.text(SpanKind.REASONING)
     if reasoning is not None:

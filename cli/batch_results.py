@@ -1,32 +1,13 @@
-"""Where a batch's results go, and which of them are there already.
+"""In which order a batch's results are written.
 
 Promises whole lines, each written as soon as it may be: in order where that was asked for.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from nextok.cli.answer import json_text
-from nextok.cli.batch_lines import Line, LineId
-from nextok.generation.errors import OutputError, UsageError
-from nextok.generation.finish import FinishReason
-
-#: These will come out the same again, or have taken all the time there was.
-_FINAL = frozenset(
-    reason.value
-    for reason in (
-        FinishReason.EOS,
-        FinishReason.STOP,
-        FinishReason.LENGTH,
-        FinishReason.CONTEXT,
-        FinishReason.TIMEOUT,
-    )
-)
-_BEGINNING = b'{"id": '
 
 
 class Results:
@@ -55,74 +36,3 @@ class Results:
         while self._next in self._held:
             self._write_line(self._held.pop(self._next))
             self._next += 1
-
-
-class Done(NamedTuple):
-    """What a file of results holds."""
-
-    digests: Mapping[LineId, str]
-    """Of the lines that need not be answered again."""
-    length: int
-    """Bytes of whole lines: the last one may have been cut."""
-
-    def has(self, line: Line, name: str) -> bool:
-        """Whether it is answered. UsageError when another line was, under its name."""
-        digest = self.digests.get(line.id)
-        if digest is None:
-            return False
-        if digest != line.digest:
-            raise UsageError(
-                f"{name} has an answer to another line of the name {line.id!r} than line "
-                f"{line.number}: go on with the same prompts, or begin another file"
-            )
-        return True
-
-
-def opened_results(name: str, inputs: str) -> tuple[int, Done]:
-    """The file to add to, made if it is not there, and what it holds.
-
-    inputs: the path of the prompts. Raises UsageError, OutputError.
-    """
-    if os.path.exists(inputs) and os.path.exists(name) and os.path.samefile(inputs, name):
-        raise UsageError(f"--resume {name} is the file of the prompts: results go into another")
-    try:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        done = _read(descriptor, name)
-        os.ftruncate(descriptor, done.length)
-    except OSError as error:
-        raise OutputError(f"cannot write {name}: {error.strerror}") from error
-    return descriptor, done
-
-
-def _read(descriptor: int, name: str) -> Done:
-    """UsageError for what is no file of results: it would be spoilt."""
-    digests: dict[LineId, str] = {}
-    length = 0
-    with os.fdopen(os.dup(descriptor), "rb") as file:
-        for number, line in enumerate(file, 1):
-            if line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:
-                raise UsageError(
-                    f"{name}, line {number} is no result of a batch: --resume takes a file that "
-                    "holds nothing else"
-                )
-            if not line.endswith(b"\n"):
-                break
-            length += len(line)
-            found = _result(line)
-            if found is not None:
-                digests[found[0]] = found[1]
-    return Done(digests, length)
-
-
-def _result(line: bytes) -> tuple[LineId, str] | None:
-    """A final result's id and digest."""
-    try:
-        result = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(result, dict) or result.get("finish_reason") not in _FINAL:
-        return None
-    own_id, digest = result.get("id"), result.get("input")
-    if isinstance(own_id, (str, int)) and isinstance(digest, str):
-        return own_id, digest
-    return None

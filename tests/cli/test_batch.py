@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ def test_a_result_is_one_line_of_plain_json(ask: Ask, write: Write, emoji_gguf: 
     assert ran.out.count(b"\n") == 1 and ran.out.isascii()
     result = ran.object
     timings, digest = result.pop("timings"), result.pop("input")
+    assert len(bytes.fromhex(result.pop("settings"))) == 8
     assert sorted(timings) == ["decode_tps", "prefill_s", "total_s", "ttft_s"]
     assert len(bytes.fromhex(digest)) == 8
     assert result == {
@@ -140,6 +143,9 @@ def test_an_input_in_utf_16_is_read_when_it_is_said(ask: Ask, emoji_gguf: Path) 
 def test_strict_begins_nothing(ask: Ask, write: Write, emoji_gguf: Path) -> None:
     bad = write("a", '{"prompt": 3}', "c")
     ask("batch", bad, "--strict", "-m", emoji_gguf).check_failed(2, f"{bad}, line 2: ")
+    more = write("a", '{"prompt": 3}', "c", '{"prompt": ""}', "{}")
+    ran = ask("batch", more, "--strict", "-m", emoji_gguf)
+    ran.check_failed(2, f"{more}, line 2: ", "(3 bad lines, --no-strict skips them)")
     long = write("a", "x" * 5000)
     ask("batch", long, "--strict", "-m", emoji_gguf).check_failed(3, f"{long}, line 2: ")
 
@@ -409,6 +415,69 @@ def test_resume_spoils_no_other_file(ask: Ask, write: Write, emoji_gguf: Path) -
     assert other.read_text() == "some text\nwithout an end"
     ran = ask("batch", prompts, "-m", emoji_gguf, "--resume", prompts)
     ran.check_failed(2, "is the file of the prompts")
+
+
+def test_resume_refuses_the_answers_of_another_model(
+    ask: Ask, write: Write, emoji_gguf: Path, loop_gguf: Path, tmp_path: Path
+) -> None:
+    """Also when nothing is missing."""
+    out = tmp_path / "out.jsonl"
+    assert ask("batch", write("a"), "-m", emoji_gguf, "--resume", out).code == 0
+    before = out.read_bytes()
+    for lines in (["a"], ["a", "b"]):
+        ran = ask("batch", write(*lines), "-m", loop_gguf, "-n", "1", "--resume", out)
+        ran.check_failed(2, "answers of the model emoji, and this is loop", "another file")
+        assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [["-n", "3"], ["--temp", "0"], ["--stop", "x"], ["--system", "s"], ["--logit-bias", "5+1"]],
+    ids=" ".join,
+)
+def test_resume_refuses_answers_under_other_settings(
+    ask: Ask, write: Write, emoji_gguf: Path, tmp_path: Path, other: list[str]
+) -> None:
+    out, prompts = tmp_path / "out.jsonl", write("a", {"prompt": "b", "max_tokens": 1})
+    options = ("-m", emoji_gguf, "-n", "2", "--seed", "1")
+    assert ask("batch", prompts, *options, "--resume", out).code == 0
+    before = out.read_bytes()
+    ran = ask("batch", prompts, *options, *other, "--resume", out)
+    ran.check_failed(2, "an answer to line 1 under other settings", "another file")
+    assert out.read_bytes() == before
+    ran = ask("batch", prompts, *options, "-np", "1", "--ordered", "--resume", out)
+    assert (ran.code, ran.err) == (0, "")  # these change no answer
+
+
+def test_one_process_at_a_time_adds_to_a_file(
+    ask: Ask, write: Write, emoji_gguf: Path, tmp_path: Path
+) -> None:
+    out, prompts = tmp_path / "out.jsonl", write("a")
+    with out.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        ran = ask("batch", prompts, "-m", emoji_gguf, "--resume", out)
+        ran.check_failed(1, f"another batch is adding to {out}")
+        assert out.read_bytes() == b""
+    assert ask("batch", prompts, "-m", emoji_gguf, "--resume", out).code == 0
+
+
+def test_a_run_holds_its_file_of_results(
+    ask: Ask, write: Write, many: Path, loop_gguf: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    process = begin(many, "-m", loop_gguf, "-n", "9", "--resume", out)
+    while not (out.exists() and out.stat().st_size) and process.poll() is None:
+        time.sleep(0.02)
+    ran = ask("batch", write("a"), "-m", loop_gguf, "--resume", out)
+    process.kill()
+    process.communicate(timeout=HANG)
+    ran.check_failed(1, f"another batch is adding to {out}")
+
+
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/null", "/dev"])
+def test_only_a_regular_file_is_gone_on_with(ask: Ask, write: Write, device: str) -> None:
+    ran = ask("batch", write("a"), "-m", "toy", "--resume", device)
+    ran.check_failed(2, f"--resume {device} is no regular file")
 
 
 def test_a_reader_that_goes_away_ends_it_in_silence(many: Path, loop_gguf: Path) -> None:
