@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
@@ -24,7 +25,15 @@ from nextok.cli.terminal_plot import (
 )
 from nextok.lab.axis import Axis
 from nextok.lab.chart import Chart, Series
-from nextok.lab.chart_axes import bar_room, colors, shown_band, shown_points, x_axis, y_axis
+from nextok.lab.chart_axes import (
+    bar_room,
+    colors,
+    has_values,
+    shown_band,
+    shown_points,
+    x_axis,
+    y_axis,
+)
 
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
 _FRAME = 2
@@ -46,7 +55,7 @@ class _Shown(NamedTuple):
 def chart_lines(chart: Chart, room: Room) -> list[str]:
     """Title, legend, field and notes; no line is wider than the room."""
     each = _told_apart(chart, room)
-    named = [one for one in each if one.series.label]
+    named = [one for one in each if one.series.label and has_values(chart, one.series)]
     return [
         *_texts(chart.title, room, _BOLD),
         *(_legend(named, room) if len(named) > 1 else ()),
@@ -154,8 +163,9 @@ def _joined(points: Points, x: Axis, width: int, *, steps: bool = False) -> Poin
 
 
 def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[str]:
-    """A line for every bar, those of one name together."""
-    heights = [dict(shown_points(chart, one.series)) for one in each]
+    """A line for every bar, those of one name together; where there is none, not even 0, a stroke
+    stands for its value."""
+    heights = [dict(zip(one.series.x, one.series.y, strict=True)) for one in each]
     scale = y_axis(chart)
     most = min(_MOST_NAME, room.width // 3)
     names = [(chop_cells(plain(name, room.signs), most) or [""])[0] for name in chart.x_names]
@@ -165,8 +175,8 @@ def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[st
     yield from _texts(chart.y_label, room, _DIM)
     for place, name in enumerate(names):
         for one, found in zip(each, heights, strict=True):
-            value = found.get(place, 0.0)
-            long = round(bar * max(0.0, scale.position(value) - low)) if value > 0 else 0
+            value = found.get(place, math.nan)
+            long = round(bar * max(0.0, scale.position(value) - low)) if 0 < value < math.inf else 0
             sign = room.signs.bars[-1] if one.style or len(each) == 1 else one.letter
             drawn = styled(sign * long, one.style)
             left = " " * (wide - cell_len(name)) + name
@@ -176,4 +186,6 @@ def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[st
 
 def _number(value: float) -> str:
     """Three digits that count, and all of those before the point."""
+    if not math.isfinite(value):
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -109,11 +109,13 @@ class Agreement:
         return first_departure(self._borne, self.epsilon)
 
     @property
-    def farthest(self) -> Survival:
-        """Where (1 − ε)^N and what is seen are farthest apart, of what enough texts bear."""
+    def farthest(self) -> Survival | None:
+        """Where (1 − ε)^N and what is seen are farthest apart; None: nowhere that enough texts
+        bear."""
         return max(
-            self._borne or self.curve[:1],
+            (point for point in self._borne if point.steps),
             key=lambda point: abs(point.share - geometric(self.epsilon, point.steps)),
+            default=None,
         )
 
     @property

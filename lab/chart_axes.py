@@ -18,6 +18,11 @@ def shown_points(chart: Chart, series: Series) -> list[tuple[float, float]]:
     return list(_possible(chart, zip(series.x, series.y, strict=True)))
 
 
+def has_values(chart: Chart, series: Series) -> bool:
+    """Whether anything of it can stand on the chart's axes."""
+    return bool(shown_band(chart, series) if series.kind == "band" else shown_points(chart, series))
+
+
 def shown_band(chart: Chart, series: Series) -> list[tuple[float, float, float]]:
     """x, low and high of a band, where all three can stand on the axes."""
     lows = zip(series.x, series.y, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from nextok.lab.chart import Chart, Kind
-from nextok.lab.chart_axes import colors
+from nextok.lab.chart_axes import colors, has_values
 from nextok.lab.picture import shortened
 from nextok.lab.sheet import Look, looks
 
@@ -75,8 +75,10 @@ class Layout:
 
 
 def _legend(chart: Chart, each: Sequence[Look]) -> Iterator[Entry]:
-    """Side by side, in as many rows as it takes; none for a single series."""
-    named = [(one, look) for one, look in zip(chart.series, each, strict=True) if one.label]
+    """Side by side, in as many rows as it takes; none for a single series, and for none that
+    nothing is drawn of."""
+    pairs = zip(chart.series, each, strict=True)
+    named = [(one, look) for one, look in pairs if one.label and has_values(chart, one)]
     if len(named) < 2:
         return
     first = x = _EDGE + 0.08

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -119,6 +120,7 @@ def _lengths(compared: Sequence[Compared], notes: tuple[str, ...]) -> Chart:
         series=tuple(
             Series(label=label, x=list(range(len(names))), y=values, kind="bars")
             for label, values in groups.items()
+            if not all(map(math.isnan, values))
         ),
         x_names=tuple(names),
         y_range=(0.0, 1.02),

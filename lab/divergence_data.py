@@ -42,7 +42,7 @@ def agreement_data(one: Agreement) -> dict[str, object]:
         "survival": [_point(point) for point in one.curve],
         "horizons": [_horizon(horizon) for horizon in one.horizons],
         "departs_at_tokens": None if departure is None else departure.steps,
-        "farthest_at_tokens": one.farthest.steps,
+        "farthest_at_tokens": None if one.farthest is None else one.farthest.steps,
         "kl_nats": rounded(one.divergence),
         "kl_nats_by_position": [rounded(value) for value in one.divergence_by_position()],
         "median_margin_agreeing": _maybe(one.margins(agrees=True)),

@@ -62,23 +62,27 @@ def _rates(compared: Sequence[Compared], reference: str) -> str:
 def _lasting(label: str, one: Agreement) -> str:
     """What was seen against (1 − ε)^N, and where they part."""
     seen = [horizon for horizon in one.horizons if horizon.seen is not None]
-    told = [horizon for horizon in seen if _is_told(horizon)] or seen[:1]
-    if not told:
+    first, *later = [horizon for horizon in seen if _is_told(horizon)] or seen[:1] or [None]
+    if first is None:
         return f"No text of {label} was long enough to hold (1 − ε)^N against it."
-    said = ", ".join(map(_horizon, told))
-    return f"Of greedy texts of {label} are still the same {said}; {_parting(one)}."
+    said = (
+        f"{_percent(_share(first))} of the greedy texts of {label} are still the same "
+        f"{_expected(first)}"
+    )
+    rest = [f"{_percent(_share(horizon))} {_expected(horizon)}" for horizon in later]
+    return f"{', '.join((said, *rest))}; {_parting(one)}."
 
 
 def _is_told(horizon: Horizon) -> bool:
-    return max(horizon.expected, horizon.seen.share if horizon.seen else 0) >= _TOLD
+    return max(horizon.expected, _share(horizon)) >= _TOLD
 
 
-def _horizon(horizon: Horizon) -> str:
-    share = horizon.seen.share if horizon.seen else 0.0
-    return (
-        f"{_percent(share)} after {horizon.tokens:,} tokens where (1 − ε)^N says "
-        f"{_percent(horizon.expected)}"
-    )
+def _share(horizon: Horizon) -> float:
+    return horizon.seen.share if horizon.seen else 0.0
+
+
+def _expected(horizon: Horizon) -> str:
+    return f"after {horizon.tokens:,} tokens where (1 − ε)^N says {_percent(horizon.expected)}"
 
 
 def _parting(one: Agreement) -> str:
@@ -101,17 +105,26 @@ def _parting(one: Agreement) -> str:
 def _undecided(one: Agreement) -> str:
     """No interval leaves the model out: how far apart they are all the same."""
     farthest, count = one.farthest, len(one.runs)
+    if farthest is None:
+        few = "1 text is" if count == 1 else f"{count} texts are"
+        return f"{few} too few to tell where that is wrong"
     expected = geometric(one.epsilon, farthest.steps)
     return (
-        f"farthest apart they are after {farthest.steps:,} tokens ({_percent(farthest.share)}, "
+        f"farthest apart they are after {_tokens(farthest.steps)} ({_percent(farthest.share)}, "
         f"{_percent(expected)}), and {count} texts do not tell that from chance"
     )
 
 
 def _hidden(label: str, one: Agreement) -> str:
-    """Short texts against long ones; where all are of one kind, first tokens against all."""
+    """Short texts against long ones; where none is short, first tokens against all; where none is
+    long, nothing."""
     short, long, early = one.short, one.long, one.early(one.short_tokens)
-    if short.share is not None and long.share is not None:
+    if long.share is None:
+        return (
+            f"With {label}, {_shares(short)} texts are the reference's token for token, and none "
+            f"is longer than {one.short_tokens} tokens: nothing can be said of what length hides."
+        )
+    if short.share is not None:
         hides = short.share > long.share
         said = (
             f"{_shares(short)} texts of at most {one.short_tokens} tokens are the reference's "
@@ -127,6 +140,10 @@ def _hidden(label: str, one: Agreement) -> str:
     return (
         f"With {label}, {said}: {'short texts hide it' if hides else 'length hides nothing here'}."
     )
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
 
 
 def _shares(group: Group) -> str:

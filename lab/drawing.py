@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -139,6 +140,18 @@ class _Drawing:
         shift = (all_bars.index(one) - (len(all_bars) - 1) / 2) * wide
         places = [place + shift for place in x]
         self._panel.bar(places, y, width=wide * 0.96, color=self._look.color, zorder=3)
+        if self._chart.x_names:
+            self._name_the_invisible(one, shift)
+
+    def _name_the_invisible(self, one: Series, shift: float) -> None:
+        """A bar that is not there is 0, or there is nothing that it could tell."""
+        for x, y in zip(one.x, one.y, strict=True):
+            if y == 0 or math.isnan(y):
+                self._panel.annotate(
+                    "0" if y == 0 else "none", (x + shift, 0), xycoords=("data", "axes fraction"),
+                    xytext=(0, 3), textcoords="offset points", rotation=0 if y == 0 else 90,
+                    ha="center", va="bottom", fontsize=9, color=FAINT, zorder=4,
+                )  # fmt: skip
 
     def _band(self, one: Series) -> None:
         band = shown_band(self._chart, one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -78,6 +79,16 @@ def test_named_bars_are_as_long_as_they_are_high() -> None:
     assert abs(first.count("|") - 1 - 2 * (second.count("|") - 1)) <= 1
     assert first.count("|") > 35
     assert first.endswith(" 40") and third == "never | 0"
+
+
+def test_a_bar_of_nothing_is_told_from_no_bar_and_a_series_of_none_has_no_legend() -> None:
+    some = Series(label="some", x=[0, 1], y=[0.0, math.nan], kind="bars")
+    more = Series(label="more", x=[0, 1], y=[1.0, 2.0], kind="bars")
+    none = Series(label="none", x=[], y=[])
+    found = lines(chart(some, more, x_names=("a", "b")))
+    assert found[-4] == "a | 0" and found[-2] == "b | -"
+    legend = "\n".join(lines(chart(LINE, LEVEL, none)))
+    assert "none" not in legend and "b stays" in legend
 
 
 def test_named_bars_on_a_logarithmic_axis_tell_orders_apart() -> None:

@@ -105,6 +105,18 @@ def test_bars_begin_at_nothing_and_stand_side_by_side() -> None:
     assert (left.get_x() + right.get_x() + right.get_width()) / 2 == pytest.approx(10)
 
 
+def test_a_bar_of_nothing_is_told_from_no_bar() -> None:
+    some = Series(label="some", x=[0, 1, 2], y=[0.0, math.nan, 3.0], kind="bars")
+    _, panel = drawn(chart(some, x_names=("a", "b", "c")))
+    assert [text.get_text() for text in panel.texts] == ["0", "none"]
+
+
+def test_a_series_that_nothing_is_drawn_of_is_not_in_the_legend() -> None:
+    none = Series(label="none", x=[1.0], y=[math.nan])
+    both = chart(LINE, none, Series(label="other", x=[0, 2], y=[1.0, 4.0]))
+    assert [entry.label for entry in Layout.of(both).legend] == ["a line", "other"]
+
+
 def test_names_stand_for_numbers_and_turn_where_they_are_long() -> None:
     names = ("the", "sea", "is")
     bars = Series(label="p", x=[0, 1, 2], y=[3.0, 2.0, 1.0], kind="bars")
