@@ -36,10 +36,12 @@ class Line(NamedTuple):
     number: int
     """Of the input's lines, from 1."""
     id: LineId
-    """Its own, or else its number."""
+    """Its own, or else its number; where another line has that for its own, `line 7`."""
     messages: Sequence[Message]
     settings: Mapping[str, object]
     """Its own, by key."""
+    is_named: bool = False
+    """Whether the id is its own."""
 
     @property
     def asked(self) -> str:
@@ -58,14 +60,29 @@ def read_lines(
     name: str, settings: PromptSettings, template: RowTemplate | None
 ) -> Iterator[Line | BadRow]:
     """All lines in their order. UsageError when the input itself cannot be read."""
+    lines = [
+        row if isinstance(row, BadRow) else _line(row, settings, template)
+        for row in read_rows(name, settings.encoding, table=template is not None)
+    ]
     ids: dict[LineId, int] = {}
-    for row in read_rows(name, settings.encoding, table=template is not None):
-        line = row if isinstance(row, BadRow) else _line(row, settings, template)
-        if isinstance(line, Line):
-            first = ids.setdefault(line.id, line.number)
-            if first != line.number:
-                line = BadRow(line.number, f"its id {line.id!r} is that of line {first}")
-        yield line
+    for line in lines:
+        if isinstance(line, Line) and line.is_named:
+            ids.setdefault(line.id, line.number)
+    for line in lines:
+        yield line if isinstance(line, BadRow) else _named(line, ids)
+
+
+def _named(line: Line, ids: Mapping[LineId, int]) -> Line | BadRow:
+    """With an id that no other line has. ids: the lines' own, and where each is first."""
+    if line.is_named:
+        first = ids[line.id]
+        if first == line.number:
+            return line
+        return BadRow(line.number, f"its id {line.id!r} is that of line {first}")
+    free: LineId = line.number
+    while free in ids:
+        free = f"line {free}"
+    return line._replace(id=free)
 
 
 def row_template(name: str | None, encoding: str) -> RowTemplate | None:
@@ -95,9 +112,10 @@ def _line(row: Row, settings: PromptSettings, template: RowTemplate | None) -> L
 
 
 def _of_fields(number: int, fields: Fields, template: RowTemplate | None) -> Line:
-    own_id = _id(fields.get("id"), number)
+    own_id = _id(fields.get("id"))
+    line_id, is_named = number if own_id is None else own_id, own_id is not None
     if template is not None:
-        return Line(number, own_id, _said(template.render(fields)), {})
+        return Line(number, line_id, _said(template.render(fields)), {}, is_named)
     given = [key for key in ("prompt", "messages") if key in fields]
     if len(given) != 1:
         what = "neither" if not given else "both"
@@ -105,7 +123,7 @@ def _of_fields(number: int, fields: Fields, template: RowTemplate | None) -> Lin
     (key,) = given
     messages = _said(fields[key]) if key == "prompt" else _messages(fields[key])
     rest = {name: value for name, value in fields.items() if name not in _OWN}
-    return Line(number, own_id, messages, dict(_settings(rest)))
+    return Line(number, line_id, messages, dict(_settings(rest)), is_named)
 
 
 def _said(prompt: object) -> list[Message]:
@@ -125,9 +143,9 @@ def _messages(messages: object) -> list[Message]:
     return parse_messages(json.dumps(messages))
 
 
-def _id(given: object, number: int) -> LineId:
+def _id(given: object) -> LineId | None:
     if given is None or given == "":
-        return number
+        return None
     if isinstance(given, bool) or not isinstance(given, (str, int)):
         raise UsageError('its "id" is neither a text nor a whole number')
     return given

@@ -85,6 +85,15 @@ def test_each_line_has_its_own_name_and_settings(ask: Ask, write: Write, loop_gg
     }
 
 
+def test_the_number_of_a_line_is_its_id_unless_another_has_it(
+    ask: Ask, write: Write, emoji_gguf: Path
+) -> None:
+    own = [{"prompt": "d", "id": 1}, {"prompt": "e", "id": "line 2"}, {"prompt": "f", "id": 2}]
+    ran = ask("batch", write("a", "b", "c", *own), "-m", emoji_gguf)
+    assert (ran.code, ran.err) == (0, "")
+    assert by_line(ran, "id") == {1: "line 1", 2: "line line 2", 3: 3, 4: 1, 5: "line 2", 6: 2}
+
+
 def test_without_a_seed_each_line_draws_its_own(ask: Ask, write: Write, emoji_gguf: Path) -> None:
     ran = ask("batch", write("a", "b", "c"), "-m", emoji_gguf)
     assert len(set(by_line(ran, "seed").values())) == 3
