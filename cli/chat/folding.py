@@ -12,8 +12,10 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.layout.utils import explode_text_fragments
 
-LONG = 10_000
-"""Characters: a text with more is folded."""
+from nextok.cli.chat.paste_mark import paste_mark
+
+LONG, TALL = 4_000, 40
+"""Characters, and lines: a text with more of either is folded."""
 _FIRST = 0x100000
 """Of the characters for them, which are for private use and in no font."""
 
@@ -27,7 +29,7 @@ class Folding:
 
     def fold(self, text: str) -> str:
         """The text, or the one character for it."""
-        if len(text) <= LONG:
+        if len(text) <= LONG and text.count("\n") < TALL:
             return text
         if text not in self._characters:
             character = chr(_FIRST + len(self._texts))
@@ -49,10 +51,7 @@ class Folding:
     def label(self, character: str) -> str | None:
         """What is shown for a character; None if it stands for itself."""
         text = self._texts.get(character)
-        if text is None:
-            return None
-        lines = text.count("\n") + 1
-        return f"[{lines:,} lines]" if lines > 1 else f"[{len(text):,} characters]"
+        return None if text is None else paste_mark(text)
 
     def _unfolded(self, character: str) -> str:
         return self._texts.get(character, character)

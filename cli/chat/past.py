@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nextok.cli.chat.paste_mark import paste_mark
 from nextok.cli.console import visible
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ def show_past(
         screen.blank()
         if entry.role == "user":
             show_message(entry.content, screen)
+        elif _rows(entry.content, screen) > screen.size.lines:
+            screen.say(paste_mark(entry.content), dim=True)
+            screen.note("/export writes all of it to a file, /copy copies the last reply")
         else:
             laid_out = stream()
             laid_out.feed(visible(entry.content))
@@ -44,6 +48,15 @@ def show_message(text: str, screen: Screen) -> None:
     """What the user said, as it would stand at a prompt."""
     lines = text.strip("\n").split("\n")
     shown = "\n. ".join(lines[:_LINES])
+    if _rows(shown, screen) > screen.size.lines:
+        screen.say(f"> {paste_mark(text)}", dim=True)
+        return
     screen.say(f"> {shown}", dim=True)
     if len(lines) > _LINES:
         screen.note(f"and {len(lines) - _LINES:,} more lines")
+
+
+def _rows(text: str, screen: Screen) -> int:
+    """About how many rows of the screen it takes."""
+    width = screen.size.columns
+    return sum(1 + len(line) // width for line in text.split("\n"))

@@ -206,3 +206,24 @@ def test_a_chat_that_is_not_kept_can_be_kept_after_all(
     assert chat.messages("after all") == ["hello", REPLY]
     chat.say("more")
     assert chat.messages("after all") == ["hello", REPLY, "more", REPLY]
+
+
+@pytest.mark.parametrize(
+    ("question", "mark"), [("x" * 3_000, "> [3,000 characters]"), ("short", "> short")]
+)
+def test_what_is_longer_than_the_screen_is_folded_when_it_is_taken_up(
+    talk: Talk, emoji_gguf: Path, chats: Path, question: str, mark: str
+) -> None:
+    chats.mkdir(parents=True, mode=0o700)
+    reply = "\n".join(f"line {number}" for number in range(2_345))
+    records = [
+        {"type": "message", "id": 1, "parent": None, "role": "user", "content": question},
+        {"type": "message", "id": 2, "parent": 1, "role": "assistant", "content": reply},
+    ]
+    (chats / "long.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    chat = talk(emoji_gguf, "--resume", "long", rows=30)
+    where = chat.lines().index("long: 2 messages")
+    assert chat.lines()[where + 2] == mark
+    assert chat.lines()[where + 4] == "[2,345 lines]"
+    assert "line 7" not in chat.text()
+    assert chat.say("/load long")[4] == "[2,345 lines]"

@@ -168,7 +168,7 @@ def test_a_long_paste_is_one_message(talk: Talk, scripted: Build) -> None:
     text = "\n".join(["first", "", "/exit", *(f"line {n}\t世界" for n in range(297))])
     chat = talk(model, "-c", "0", rows=24)
     chat.paste(text)
-    chat.wait_for(". line 296")
+    chat.wait_for("> [300 lines]")
     chat.key("enter")
     chat.wait_for_prompt()
     (said, _) = chat.messages()

@@ -110,13 +110,13 @@ def test_a_long_paste_is_one_message(line_loop: Start, tmp_path: Path) -> None:
     screen = line_loop("--history", history)
     for _ in range(2):
         screen.paste(text)
-        screen.wait_for(". line 297")
+        screen.wait_for("> [300 lines]")
         screen.key("enter")
         screen.wait_for("line 297\\t世界' quoted")
         screen.key("ctrl-l")
         screen.wait_until(lambda: screen.lines() == [">"])
     screen.key("up")
-    screen.wait_for(". line 297")
+    screen.wait_for("> [300 lines]")
     screen.key("enter")
     screen.wait_for("line 297\\t世界'")
     screen.key("ctrl-d")
@@ -129,7 +129,9 @@ def test_a_long_paste_is_one_message(line_loop: Start, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "label"),
     [("The lazy dog,\n\tand 世界.\n" * 20_000 + "\\", "[40,001 lines]"),
-     ("a" * 500_000, "[500,000 characters]"), ('"""\n' * 9_000, "[9,001 lines]")],
+     ("a" * 500_000, "[500,000 characters]"), ("a" * 4_001, "[4,001 characters]"),
+     ("\tline\\\n" * 40, "[41 lines]"),
+     ('"""\n' * 9_000, "[9,001 lines]")],
 )  # fmt: skip
 def test_a_pasted_book_is_folded(line_loop: Start, tmp_path: Path, text: str, label: str) -> None:
     """It is drawn at no key, and yet it is what is sent, remembered and edited, exactly."""
@@ -141,18 +143,26 @@ def test_a_pasted_book_is_folded(line_loop: Start, tmp_path: Path, text: str, la
     screen.wait_for(f"> {label}\n")
     screen.send("ab")
     screen.key("backspace", "backspace", "enter")
-    quoted = " quoted" if "\n" in text else ""
-    screen.wait_for(f"read {len(text):,} characters {digest(text)}{quoted}\n>")
+    screen.wait_for(f"read {len(text):,} characters {digest(text)} quoted\n>")
     screen.key("ctrl-l", "up", "ctrl-g")
-    recalled = f'"""\n{text}\n"""' if quoted else text
+    means_more = text.startswith('"""') or text.endswith("\\")
+    recalled = f'"""\n{text}\n"""' if means_more else text
     edited = "Look: " + recalled
     lines = edited.count("\n") + 1
-    screen.wait_for(f"> [{lines:,} lines]" if quoted else f"> [{len(edited):,} characters]")
+    screen.wait_for(f"> [{lines:,} lines]" if lines > 1 else f"> [{len(edited):,} characters]")
     screen.key("enter")
     screen.wait_for(f"read {len(edited):,} characters {digest(edited)}")
     screen.key("ctrl-d")
     assert screen.wait() == 0
     assert not screen.left_behind()
+
+
+@pytest.mark.parametrize("text", ["a" * 4_000, "\n".join("abc" for _ in range(40))])
+def test_what_fits_on_a_screen_is_not_folded(line_loop: Start, text: str) -> None:
+    screen = line_loop(rows=60)
+    screen.paste(text)
+    screen.wait_until(lambda: "".join(screen.lines()).count("a") == text.count("a"))
+    assert "[" not in screen.text()
 
 
 def test_a_folded_text_is_one_character_among_others(line_loop: Start, tmp_path: Path) -> None:
