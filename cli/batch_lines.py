@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nextok.cli.batch_rows import BadRow, Fields, Row, read_rows, title
-from nextok.cli.flag_table import BY_WORD
+from nextok.cli.flag_table import BY_NAME, BY_WORD
 from nextok.cli.flags import Flag
 from nextok.cli.prompt import read_file, unescape
 from nextok.cli.settings import PromptSettings
@@ -153,15 +153,29 @@ def _id(given: object) -> LineId | None:
 
 def _settings(fields: Fields) -> Iterator[tuple[str, object]]:
     """The values of flags that a line may set for itself; an empty cell sets nothing."""
+    seen: set[str] = set()
     for name, value in fields.items():
         flag, meant = _flag(name)
         if value != "":
-            found = flag.accept(value, f'its "{name}"')
+            if flag.key in seen:
+                raise UsageError(f'its "{name}" is set before by another name: leave one out')
+            seen.add(flag.key)
+            found = flag.accept(value, f'its "{name}"', _spelled)
             yield flag.key, (found == meant) if flag.switch else found
+
+
+def _spelled(value: object) -> str:
+    """As JSON writes it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _flag(name: str) -> tuple[Flag, bool]:
     known = BY_WORD.get(name.replace("-", "_"))
+    short = BY_NAME.get(f"-{name}") if len(name) == 1 else None
+    if known is None and short is not None and short[0].panel in _PANELS:
+        # Not taken for it: elsewhere "n" is how many answers there are to be.
+        long = short[0].title.replace("-", "_")
+        raise UsageError(f'a line has no field "{name}": what -{name} means is "{long}" there')
     if known is None or known[0].panel not in _PANELS or known[0].key in _OF_ALL:
         may = [word for word, (flag, _) in BY_WORD.items() if flag.panel in _PANELS]
         raise UsageError(f'a line has no field "{name}"{hint(name, (*_OWN, *may))}')

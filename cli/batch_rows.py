@@ -111,11 +111,23 @@ def _texts(
 
 def _object(number: int, text: str) -> Row | BadRow:
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_pairs_hook=_unique)
+    except UsageError as error:
+        return BadRow(number, str(error))
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)
         return BadRow(number, f"it begins like a JSON object and is none: {why}")
     return Row(number, fields)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object of these. UsageError when one would take the place of another in silence."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"an object in it has {json.dumps(twice)} twice")
+    return fields
 
 
 def _table(text: str, delimiter: str) -> Iterator[Row | BadRow]:

@@ -6,13 +6,13 @@ values come from (`nextok.cli.arguments`, `nextok.cli.environment`, `nextok.cli.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from nextok.cli.batch_settings import BatchSettings
 from nextok.cli.bench_settings import BenchSettings
 from nextok.cli.commands import NAMES, CommandName
-from nextok.cli.flag_types import Kind, Switch
+from nextok.cli.flag_types import Kind, Switch, Written
 from nextok.cli.lab_settings import (
     AbandonmentSettings,
     CacheLabSettings,
@@ -127,14 +127,19 @@ class Flag(NamedTuple):
         try:
             return self.kind.parse(text)
         except (ValueError, RecursionError) as error:
-            raise self._refused(text, source) from error
+            raise _refused(self.kind.expected, repr(text), source) from error
 
-    def accept(self, value: object, source: str) -> object:
-        """The same for a typed value; a list is the values of a repeatable flag."""
-        if self.repeatable:
-            items = value if isinstance(value, list) else [value]
-            return self.collect([self._accept_one(item, source) for item in items])
-        return self._accept_one(value, source)
+    def accept(self, value: object, source: str, spelled: Callable[[object], str] = repr) -> object:
+        """The same for a typed value; a list is the values of a repeatable flag.
+
+        spelled: how the source writes values.
+        """
+        if not self.repeatable:
+            return self._accept_one(value, source, spelled)
+        items = value if isinstance(value, list) else [value]
+        if isinstance(self.kind, Written) and not all(isinstance(item, str) for item in items):
+            raise _refused("a text or a list of texts", spelled(value), source)
+        return self.collect([self._accept_one(item, source, spelled) for item in items])
 
     def collect(self, values: list[object]) -> tuple[object, ...]:
         """What all values of a repeatable flag come to."""
@@ -143,16 +148,16 @@ class Flag(NamedTuple):
             values = values[last:]
         return tuple(values)
 
-    def _accept_one(self, value: object, source: str) -> object:
+    def _accept_one(self, value: object, source: str, spelled: Callable[[object], str]) -> object:
         try:
             return self.kind.accept(value)
         except (ValueError, RecursionError) as error:
-            raise self._refused(value, source) from error
+            raise _refused(self.kind.expected, spelled(value), source) from error
 
-    def _refused(self, value: object, source: str) -> UsageError:
-        written = repr(value)
-        shown = written if len(written) <= 80 else f"{written[:60]}… ({len(written)} characters)"
-        return UsageError(f"{source} must be {self.kind.expected}, not {shown}")
+
+def _refused(expected: str, written: str, source: str) -> UsageError:
+    shown = written if len(written) <= 80 else f"{written[:60]}… ({len(written)} characters)"
+    return UsageError(f"{source} must be {expected}, not {shown}")
 
 
 def flag(
