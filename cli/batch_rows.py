@@ -16,7 +16,8 @@ from nextok.cli.stdin import read_lines
 from nextok.generation.errors import UsageError
 
 STANDARD_INPUT = "-"
-_TABLES = {".csv": ",", ".tsv": "\t"}
+_TABLES = {".csv": None, ".tsv": "\t"}
+"""What is between the cells; None: what the header shows, a comma, a semicolon or a tab."""
 _LONGEST_CELL = 1 << 26
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -71,7 +72,7 @@ def _rows(lines: Iterator[bytes], name: str, encoding: str, table: bool) -> Iter
     is_table = suffix in _TABLES or not _begins_with_object(data)
     if is_table:
         text = decode(b"".join(data), title(name), encoding)
-        yield from _table(text, _TABLES.get(suffix, ","))
+        yield from _table(text, _TABLES.get(suffix))
     else:
         yield from _objects(iter(data), title(name), encoding)
 
@@ -130,12 +131,16 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-def _table(text: str, delimiter: str) -> Iterator[Row | BadRow]:
-    """The first row names the columns."""
+def _table(text: str, delimiter: str | None) -> Iterator[Row | BadRow]:
+    """The first row names the columns. delimiter: None finds it there."""
     import csv
 
+    from nextok.lab.length_table import delimiter_of
+
     csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    lines = text.splitlines(keepends=True)
+    delimiter = delimiter or delimiter_of(next(filter(str.strip, lines), ""))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] | None = None
     while True:
         number = reader.line_num + 1

@@ -84,7 +84,7 @@ def _rows(path: str, lines: Iterator[str]) -> Iterator[Row]:
     if start == "{":
         yield from _objects(path, everything, blank)
     else:
-        yield from _records(path, everything, blank, _delimiter(first))
+        yield from _records(path, everything, blank, delimiter_of(first))
 
 
 def _objects(path: str, lines: Iterator[str], before: int) -> Iterator[Row]:
@@ -110,7 +110,8 @@ def _flat(value: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iter
             yield prefix + key, inner
 
 
-def _delimiter(header: str) -> str:
+def delimiter_of(header: str) -> str:
+    """What is between the cells of a table, by its first line."""
     return max(_DELIMITERS, key=header.count)
 
 

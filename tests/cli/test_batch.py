@@ -232,6 +232,19 @@ def test_a_template_makes_prompts_of_objects(ask: Ask, write: Write) -> None:
     assert "line 3: it is no JSON object" in second
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.txt"])
+def test_the_header_shows_what_is_between_the_cells(
+    ask: Ask, write: Write, name: str, delimiter: str
+) -> None:
+    rows = write("", delimiter.join(["id", "what"]), delimiter.join(["1", "a: b"]), name=name)
+    ran = ask("batch", rows, "--template", write("{{ what }}", name="t.j2"), *TOY)
+    assert (ran.code, ran.err) == (0, "")
+    assert by_line(ran, "id", "prompt_tokens") == {
+        3: ("1", 5)
+    }  # the beginning, and four characters
+
+
 def test_a_table_can_do_without_a_template(ask: Ask, write: Write, loop_gguf: Path) -> None:
     rows = write("prompt,max_tokens", '"two\nlines",2', "one,", name="rows.csv")
     ran = ask("batch", rows, "-m", loop_gguf, "-n", "1")
