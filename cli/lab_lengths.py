@@ -15,7 +15,7 @@ from nextok.cli.resolution import GIVEN
 from nextok.generation.abort import Aborted
 from nextok.generation.errors import OutputError, UsageError
 from nextok.lab.findings import Findings
-from nextok.lab.length_data import Answer, LengthData, checked, of_journal
+from nextok.lab.length_data import Answer, LengthData, of_journal
 from nextok.lab.length_log import read_log
 from nextok.lab.length_runs import answers, work
 from nextok.lab.prompt_file import read_prompts
@@ -90,7 +90,7 @@ def _check(bench: Bench, own: LengthsSettings, shared: LabSettings) -> None:
 def _source(bench: Bench, own: LengthsSettings, shared: LabSettings) -> _Source:
     if own.lengths_log is not None:
         return _Source(read_log(own.lengths_log, own.lengths_column))
-    return _journal(bench) if own.lengths_journal else _fresh(bench, shared)
+    return _journal(bench) if own.lengths_journal else _fresh(bench, own, shared)
 
 
 def _journal(bench: Bench) -> _Source:
@@ -108,12 +108,21 @@ def _journal(bench: Bench) -> _Source:
     return _Source(data, model="" if asked is None else ", ".join(one.name for one in models))
 
 
-def _fresh(bench: Bench, shared: LabSettings) -> _Source:
-    """What the model answers now; after an abort, what it had answered until then."""
+def _fresh(bench: Bench, own: LengthsSettings, shared: LabSettings) -> _Source:
+    """What the model answers now, whatever it is; after an abort, what it had answered by then.
+
+    UsageError, before a model is loaded, for what would make the answers of no use.
+    """
     prompts: Sequence[str] = PROMPTS if shared.lab_full else PROMPTS[:_PROMPTS]
     if shared.lab_prompts is not None:
         prompts = read_prompts(shared.lab_prompts)
     tokens = shared.lab_tokens or (_FULL_TOKENS if shared.lab_full else _TOKENS)
+    if len(prompts) < 2:
+        raise UsageError(
+            f"{shared.lab_prompts} has one prompt: lengths are of two answers at least"
+        )
+    if own.lengths_cap and own.lengths_cap < tokens:
+        raise UsageError(f"--cap {own.lengths_cap}: answers may have {tokens} tokens: lower -n")
     subject = bench.subject()
     bench.announce(subject, work(subject, prompts, tokens))
     import_module("nextok.lab.lengths")  # after an abort there is no time for it
@@ -121,10 +130,10 @@ def _fresh(bench: Bench, shared: LabSettings) -> _Source:
     try:
         found.extend(answers(subject, prompts, tokens, bench.progress("lengths")))
     except Aborted:
-        if len({one.tokens for one in found}) < 2:
+        if not found:
             raise
     source = f"{len(found)} prompts, {tokens:,} tokens at most"
-    data = checked(LengthData(source=source, answers=tuple(found)))
+    data = LengthData(source=source, answers=tuple(found))
     complete = len(found) == len(prompts)
     return _Source(data, subject.name, subject.settings, fresh=True, complete=complete)
 

@@ -27,8 +27,10 @@ _FEWEST_GROUPS = 3
 def length_charts(study: Study, source: str) -> tuple[Chart, ...]:
     """Histogram, Q–Q, complementary distribution, caps, and lengths by prompt if known.
 
-    source: where the lengths come from, in a line.
+    None for lengths that are all the same. source: where they come from, in a line.
     """
+    if not study.ranked:
+        return ()
     plain = (source,)
     fitted = (source, *_fit_note(study))
     seen = (*fitted, *_seen_note(study))

@@ -1,6 +1,7 @@
 """How long answers were: each length, whether the answer was cut off, and its prompt's length.
 
-Promises lengths that have a distribution: at least two that differ. Knows no distribution.
+What others logged is refused unless it has a distribution: two lengths at least that differ.
+Knows no distribution.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthData:
-    """The answers of one workload: at least two, not all of the same length."""
+    """The answers of one workload: one at least."""
 
     source: str
     """What a person calls it; of a file, its path."""
@@ -52,6 +53,11 @@ class LengthData:
     def tokens(self) -> list[int]:
         """The lengths alone."""
         return [one.tokens for one in self.answers]
+
+    @property
+    def differs(self) -> bool:
+        """Whether there are two lengths that differ: else no distribution can be told."""
+        return len(set(self.tokens)) > 1
 
 
 def of_journal(logged: Sequence[LoggedAnswer]) -> LengthData:

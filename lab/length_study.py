@@ -49,7 +49,7 @@ class Study:
     cap_found: bool
     """Whether the data alone say so."""
     ranked: Sequence[Ranked]
-    """The best by AIC first."""
+    """The best by AIC first; none for answers that are all of one length."""
     caps: Sequence[Cap]
     predictions: Sequence[Prediction]
     cost: CostRatio | None
@@ -88,9 +88,9 @@ def studied(
         sample=sample,
         cap=known,
         cap_found=found is not None,
-        ranked=_ranked(sample, draws, progress),
+        ranked=_ranked(sample, draws, progress) if data.differs else (),
         caps=caps(data.tokens),
-        predictions=predictions(data.answers, draws.seed),
+        predictions=predictions(data.answers, draws.seed) if data.differs else (),
         cost=None
         if other is None
         else cost_ratio(data.tokens, other.tokens, other.name, draws.resamples, draws.seed),

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nextok.lab.length_costs import cheapest
+from nextok.lab.length_costs import Cap, cheapest
 from nextok.lab.length_figures import CostRatio, LengthFigures
 from nextok.lab.length_fits import Fit
 from nextok.lab.length_goodness import REJECTED
 from nextok.lab.length_study import Ranked, Study
+from nextok.lab.numbers import counted, number, percent
 
 FEW_CUT = 0.01
 """The share of answers that a cap may cut short without many noticing."""
+HUNDRED = 100
+"""Answers from which on one in a hundred is one of them."""
 _DEVIATIONS = 2.0
 """Of a correlation by chance: one over the root of the number of answers."""
 _NONE = "none of these"
@@ -20,24 +23,52 @@ _NONE = "none of these"
 
 def length_sentences(study: Study) -> tuple[str, str, str]:
     """How long answers are, which distribution that is, and what can be done with it."""
+    if not study.ranked:
+        return _all_equal(study)
     return _spread(study.figures, study.cost), _family(study), _use(study)
 
 
-def verdict(study: Study) -> str:
-    """The name of the best family that fits, or "none of these"."""
+def verdict(study: Study) -> str | None:
+    """The name of the best family that fits, or "none of these"; None where none was fitted."""
+    if not study.ranked:
+        return None
     return study.accepted[0].fit.family.name if study.accepted else _NONE
 
 
+def _all_equal(study: Study) -> tuple[str, str, str]:
+    """Of answers that have one length: what can be said of them, and what cannot."""
+    seen, length = study.figures, counted(study.figures.max, "token")
+    said = f"All {seen.count:,} answers have" if seen.count > 1 else "The only answer has"
+    first = f"{said} {length}{_compared(study.cost)}."
+    if not study.sample.ended.any():
+        return (
+            first,
+            "All were cut off there: no distribution can be fitted, for nothing tells how long "
+            "they would have become.",
+            "A larger -n lets answers end by themselves.",
+        )
+    return (
+        first,
+        "No distribution can be fitted to a single length: it takes two that differ.",
+        f"A cap below {length} cuts all of them, and one above saves nothing.",
+    )
+
+
 def _spread(seen: LengthFigures, cost: CostRatio | None) -> str:
+    """Of fewer answers than a hundred, there are no 99 in a hundred to speak of."""
     low, high = seen.intervals["mean"]
+    mean = f"{_tokens(seen.mean)} on average ({number(low)} to {number(high)})"
+    half, share = f"half of them at most {number(seen.p50)}", percent(seen.top1_share)
+    if seen.count < HUNDRED:
+        return (
+            f"{seen.count:,} answers have {mean}, {half} and the longest {seen.max:,}, which is "
+            f"{share} of all tokens{_compared(cost)}."
+        )
     longest = "answer" if seen.top1_count == 1 else f"{seen.top1_count:,} answers"
     return (
-        f"{seen.count:,} answers have {_tokens(seen.mean)} tokens on average "
-        f"({_tokens(low)} to {_tokens(high)}), half of them at most {_tokens(seen.p50)} and 99 in "
-        f"a hundred at most {_tokens(seen.p99)}; the longest {longest} "
-        f"({_percent(seen.top1_count / seen.count)}) take{'s' * (seen.top1_count == 1)} "
-        f"{_percent(seen.top1_share)} of all tokens"
-        f"{_compared(cost)}."
+        f"{seen.count:,} answers have {mean}, {half} and 99 in a hundred at most "
+        f"{number(seen.p99)}; the longest {longest} ({percent(seen.top1_count / seen.count)}) "
+        f"take{'s' * (seen.top1_count == 1)} {share} of all tokens{_compared(cost)}."
     )
 
 
@@ -46,8 +77,8 @@ def _compared(cost: CostRatio | None) -> str:
         return ""
     low, high = cost.interval
     return (
-        f", and an answer of {cost.source} ({_tokens(cost.mean)} tokens) costs "
-        f"{cost.ratio:.3g} times as much ({low:.3g} to {high:.3g})"
+        f", and an answer of {cost.source} ({_tokens(cost.mean)}) costs "
+        f"{number(cost.ratio)} times as much ({number(low)} to {number(high)})"
     )
 
 
@@ -60,7 +91,7 @@ def _family(study: Study) -> str:
             f"The lengths come from none of these: {_names([one.fit for one in study.ranked])}; "
             f"the nearest, {nearest.fit.family.name}, is off by up to "
             f"{_points(nearest)}, as chance alone is in less than "
-            f"{100 * REJECTED:g} % of draws (p ≤ {nearest.goodness.p_value:.2g})."
+            f"{100 * REJECTED:g} % of draws (p ≤ {number(nearest.goodness.p_value, 2)})."
         )
     best = study.accepted[0]
     others = [one.fit for one in study.accepted[1:]]
@@ -68,7 +99,7 @@ def _family(study: Study) -> str:
     return (
         f"The lengths could come from a {best.fit.family.name} distribution "
         f"({_parameters(best.fit)}): it is off by {_points(best)} at most, as chance alone is in "
-        f"{_percent(best.goodness.p_value)} of draws{also}."
+        f"{percent(best.goodness.p_value)} of draws{also}."
     )
 
 
@@ -77,16 +108,27 @@ def _use(study: Study) -> str:
 
 
 def _cap(study: Study) -> str:
-    cap = cheapest(study.caps, FEW_CUT)
     half = cheapest(study.caps, 0.5)
+    if study.figures.count < HUNDRED:  # one in a hundred is none of them
+        return _half(half, study.figures.count)
+    cap = cheapest(study.caps, FEW_CUT)
     if cap is None or half is None:
         return "No cap below the longest answer cuts as few as one in a hundred"
-    said = f"A cap of {cap.tokens:,} tokens cuts {_percent(cap.cut_share)} of the answers and saves"
+    said = f"A cap of {cap.tokens:,} tokens cuts {percent(cap.cut_share)} of the answers and saves"
     if half == cap:
-        return f"{said} {_percent(cap.saved_share)} of the tokens"
+        return f"{said} {percent(cap.saved_share)} of the tokens"
     return (
-        f"{said} {_percent(cap.saved_share)} of the tokens, one of {half.tokens:,} cuts "
-        f"{_percent(half.cut_share)} and saves {_percent(half.saved_share)}"
+        f"{said} {percent(cap.saved_share)} of the tokens, one of {half.tokens:,} cuts "
+        f"{percent(half.cut_share)} and saves {percent(half.saved_share)}"
+    )
+
+
+def _half(cap: Cap | None, count: int) -> str:
+    if cap is None:
+        return "No cap below the longest answer leaves half of them whole"
+    return (
+        f"A cap of {cap.tokens:,} tokens cuts {cap.cut:,} of the {count:,} answers and saves "
+        f"{percent(cap.saved_share)} of the tokens"
     )
 
 
@@ -95,18 +137,16 @@ def _schedule(study: Study) -> str:
         (one for one in study.predictions if not one.needs_prompt),
         key=lambda one: one.mean_absolute_error,
     )
-    off = (
-        f"the {nothing.name} of the others is off by {_tokens(nothing.mean_absolute_error)} tokens"
-    )
+    off = f"the {nothing.name} of the others is off by {_tokens(nothing.mean_absolute_error)}"
     with_prompt = [one for one in study.predictions if one.needs_prompt]
     if not with_prompt:
         return f"to predict an answer's length without knowing its prompt, {off}"
     best = max(with_prompt, key=lambda one: one.scheduling_gain)
-    known = f"knowing nothing, {off}, and the {best.name} by {_tokens(best.mean_absolute_error)}"
+    known = f"knowing nothing, {off}, and the {best.name} by {number(best.mean_absolute_error)}"
     if best.scheduling_gain <= _DEVIATIONS / math.sqrt(study.figures.count):
         return f"{known}, whose order is no better than chance"
     return (
-        f"{known}: to serve short answers first by it saves {_percent(best.scheduling_gain)} of "
+        f"{known}: to serve short answers first by it saves {percent(best.scheduling_gain)} of "
         "the wait that knowing the lengths would save"
     )
 
@@ -116,7 +156,7 @@ def _names(found: Sequence[Fit]) -> str:
 
 
 def _parameters(fit: Fit) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in fit.parameters.items())
+    return ", ".join(f"{name} {number(value)}" for name, value in fit.parameters.items())
 
 
 def _points(one: Ranked) -> str:
@@ -124,11 +164,4 @@ def _points(one: Ranked) -> str:
 
 
 def _tokens(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _percent(share: float) -> str:
-    """Two digits that count: 0.34 %, 2.1 %, 31 %."""
-    value = 100 * share
-    decimals = 2 if 0 < abs(value) < 1 else 1 if 1 <= abs(value) < 9.95 else 0
-    return f"{value:.{decimals}f} %"
+    return f"{number(value)} token{'' if number(value) == '1' else 's'}"

@@ -85,9 +85,44 @@ def test_fresh_answers(ask: Ask, tmp_path: Path) -> None:
     assert found["predictions"][-1]["needs_prompt"]
 
 
-def test_answers_that_are_all_alike(ask: Ask, emoji_gguf: Path) -> None:
-    done = ask("lab", "lengths", "-m", emoji_gguf, "-n", "20", "-q")
-    done.check_failed(2, "all 24 lengths are", "no distribution")
+@pytest.mark.parametrize(
+    ("tokens", "cut", "words"),
+    [
+        ("20", 0, "No distribution can be fitted to a single length"),
+        ("3", 2, "All were cut off there: no distribution can be fitted"),
+    ],
+)
+def test_fresh_answers_of_one_length_are_told_and_not_fitted(
+    ask: Ask, emoji_gguf: Path, tmp_path: Path, tokens: str, cut: int, words: str
+) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("one\ntwo\n")
+    flags = ("-m", emoji_gguf, "-n", tokens, "--prompts", prompts, "--json")
+    done = ask("lab", "lengths", *flags)
+    assert done.code == 0, done.err
+    found = done.object
+    assert (found["n"], found["cut"], found["complete"]) == (2, cut, True)
+    assert found["mean"] == found["p50"] == found["max"]
+    assert (found["fits"], found["verdict"], found["predictions"]) == ([], None, [])
+    assert len(found["sentences"]) == 3
+    assert found["sentences"][0] == f"All 2 answers have {found['max']} tokens."
+    assert found["sentences"][1].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "flags", "words"),
+    [
+        ("one\n", (), ("has one prompt", "two at least")),
+        ("one\ntwo\n", ("-n", "20", "--cap", "5"), ("--cap 5", "20 tokens", "-n")),
+    ],
+)
+def test_what_makes_fresh_answers_useless_is_told_before_a_model_is_loaded(
+    ask: Ask, tmp_path: Path, prompts: str, flags: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "prompts.txt"
+    path.write_text(prompts)
+    missing = tmp_path / "nowhere.gguf"
+    ask("lab", "lengths", "-m", missing, "--prompts", path, *flags).check_failed(2, *words)
 
 
 @pytest.mark.parametrize(

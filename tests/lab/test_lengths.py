@@ -194,3 +194,28 @@ def test_fresh_answers_are_not_lost_to_an_abort() -> None:
     assert figures(findings)["replicates"] == 20
     with pytest.raises(Aborted):
         found(data(gamma(40)), Ending(5))
+
+
+def test_few_answers_are_not_spoken_of_in_hundreds() -> None:
+    spread, _, use = found(data(np.array([1.0, 2.0, 4.0]))).sentences
+    assert spread == (
+        "3 answers have 2.33 tokens on average (1 to 4), half of them at most 2 and the longest 4, "
+        "which is 57 % of all tokens."
+    )
+    assert "hundred" not in use
+    _, _, use = found(data(np.array([10.0, 10.0, 40.0]))).sentences
+    assert use.startswith("A cap of 12 tokens cuts 1 of the 3 answers and saves 47 % of the tokens")
+
+
+def test_one_token_is_one_token() -> None:
+    _, _, use = found(data(np.array([1.0, 2.0]))).sentences
+    assert use.endswith("the mean of the others is off by 1 token.")
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_answers_of_one_length_have_figures_and_no_fits(count: int) -> None:
+    same = found(data(np.full(count, 7.0)))
+    seen = figures(same)
+    assert (seen["n"], seen["mean"], seen["p99"], seen["fits"]) == (count, 7, 7, [])
+    assert len(same.sentences) == 3 and same.charts == ()
+    assert "7 tokens." in same.sentences[0]
