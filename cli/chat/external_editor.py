@@ -27,16 +27,20 @@ class ExternalEditor:
         self._process: asyncio.subprocess.Process | None = None
 
     async def edited(self, text: str) -> str:
-        """The text as it was saved, without the line end that editors add.
+        """The text as it was saved, without the line end that editors add, or as it was.
 
         UsageError if it does not start. The text stays if the editor says that it failed.
         """
         with tempfile.TemporaryDirectory(prefix="nextok-") as folder:
             file = Path(folder) / "message.md"
-            file.write_bytes(text.encode("utf-8", "surrogateescape"))
+            before = text.encode("utf-8", "surrogateescape")
+            file.write_bytes(before)
             if await self._run(*command(self._environ), str(file)):
                 return text
-            return file.read_bytes().decode("utf-8", "replace").removesuffix("\n")
+            after = file.read_bytes()
+            if after == before:
+                return text
+            return after.decode("utf-8", "replace").removesuffix("\n")
 
     def stop(self) -> None:
         """End it, if it runs."""

@@ -69,6 +69,10 @@ def test_the_text_comes_back_as_it_was_saved(script: str, text: str) -> None:
     assert edited(script, "a\n世\t") == text
 
 
+def test_what_was_not_changed_keeps_its_line_end() -> None:
+    assert edited("pass", "a\n\n") == "a\n\n"
+
+
 def test_a_program_that_does_not_start_is_named() -> None:
     editor = ExternalEditor({"EDITOR": "/no/editor"}, keyboard=0, output=1)
     with pytest.raises(UsageError, match="/no/editor does not start: No such file"):
