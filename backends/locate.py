@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 TOY = "toy"
+_MOST_NAMED = 12
 
 
 class Located(NamedTuple):
@@ -131,7 +132,10 @@ def _unknown(name: str, aliases: Mapping[str, str], models: list[LocalModel]) ->
     from nextok.backends.local_models import did_you_mean, nearest
 
     near = did_you_mean(nearest(name, models, [TOY, *aliases]))
-    known = ", ".join(shown(one) for one in [TOY, *sorted(aliases)])
+    at_hand = list(dict.fromkeys([TOY, *sorted(aliases), *(model.name for model in models)]))
+    known = ", ".join(shown(one) for one in at_hand[:_MOST_NAMED])
+    if len(at_hand) > _MOST_NAMED:
+        known += f" and {len(at_hand) - _MOST_NAMED} more (nextok ls)"
     return (
         f"no model is called {shown(name)!r}: {near + ' Otherwise give' if near else 'give'}"
         f" the path of a .gguf file, a model of the hub (OWNER/NAME), or one of: {known}"

@@ -124,6 +124,25 @@ def test_an_unknown_name_names_the_nearest(cached: Callable[..., Path]) -> None:
     assert "toy, short" in str(caught.value)
 
 
+def test_an_unknown_name_names_the_models_at_hand(
+    cached: Callable[..., Path], starter_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_models, "find_starter", lambda: starter_gguf)
+    cached("owner/gemma-GGUF", "gemma-Q4_0.gguf")
+    with pytest.raises(ModelError) as caught:
+        locate("extra", {"short": "x"})
+    known = str(caught.value).partition("or one of: ")[2].split(", ")
+    assert known[:2] == ["toy", "short"]
+    assert sorted(known[2:]) == sorted(["owner/gemma-GGUF:Q4_0", starter_gguf.stem])
+
+
+def test_of_many_models_at_hand_some_are_named(cached: Callable[..., Path]) -> None:
+    for number in range(13):
+        cached(f"owner/m{number:02}-GGUF", f"m{number:02}-Q4_0.gguf")
+    with pytest.raises(ModelError, match=r" and 2 more \(nextok ls\)$"):
+        locate("extra", {})
+
+
 @pytest.mark.parametrize(
     ("name", "meant"), [("smlie", "smile"), ("Smile", "smile"), ("tooy", "toy")]
 )
