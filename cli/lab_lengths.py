@@ -118,9 +118,7 @@ def _fresh(bench: Bench, own: LengthsSettings, shared: LabSettings) -> _Source:
         prompts = read_prompts(shared.lab_prompts)
     tokens = shared.lab_tokens or (_FULL_TOKENS if shared.lab_full else _TOKENS)
     if len(prompts) < 2:
-        raise UsageError(
-            f"{shared.lab_prompts} has one prompt: lengths are of two answers at least"
-        )
+        raise UsageError(f"{shared.lab_prompts} has one prompt: there have to be two at least")
     if own.lengths_cap and own.lengths_cap < tokens:
         raise UsageError(f"--cap {own.lengths_cap}: answers may have {tokens} tokens: lower -n")
     subject = bench.subject()

@@ -199,8 +199,8 @@ def test_fresh_answers_are_not_lost_to_an_abort() -> None:
 def test_few_answers_are_not_spoken_of_in_hundreds() -> None:
     spread, _, use = found(data(np.array([1.0, 2.0, 4.0]))).sentences
     assert spread == (
-        "3 answers have 2.33 tokens on average (1 to 4), half of them at most 2 and the longest 4, "
-        "which is 57 % of all tokens."
+        "3 answers have 2.33 tokens on average (1.33 to 4), half of them at most 2 and the longest "
+        "4, which is 57 % of all tokens."
     )
     assert "hundred" not in use
     _, _, use = found(data(np.array([10.0, 10.0, 40.0]))).sentences
