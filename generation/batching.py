@@ -19,7 +19,7 @@ from nextok.generation.errors import EngineError
 from nextok.generation.events import Finish, Prefill, Step, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.model import Chunk, Logits, Model
-from nextok.generation.request import Request, Running
+from nextok.generation.request import Request, Running, next_pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class _Scheduler:
                     self._slots.close_ranks()
                     running = self._slots.running()
                 # 2. Pass: all that speak, and what is left of the prompts.
-                chunks, readers = self._chunks(running)
+                chunks, readers = next_pass(running, self._batch.rows)
                 rows = iter(self._batch.model.extend(chunks))
                 # 3. Sample: each its own row.
                 now = self._batch.clock()
@@ -143,26 +143,7 @@ class _Scheduler:
             origin=self._batch.clock(),
         )
 
-    # -- a pass
-
-    def _chunks(self, running: Sequence[Running]) -> tuple[list[Chunk], list[Running]]:
-        """For whom there is room, in the order of the sequences."""
-        room = self._batch.rows - sum(one.token is not None for one in running)
-        rooms: dict[int, int] = {}
-        for one in sorted(running, key=lambda one: one.place):  # who came first reads first
-            if one.token is None:
-                rooms[one.place] = min(room, one.unread)
-                room -= rooms[one.place]
-        chunks, readers = [], []
-        for one in running:
-            if one.token is not None:
-                chunks.append(Chunk(one.cache, (one.token,)))
-            elif rooms[one.place]:
-                chunks.append(one.piece(rooms[one.place]))
-            else:
-                continue
-            readers.append(one)
-        return chunks, readers
+    # -- after a pass
 
     def _passed(
         self, one: Running, chunk: Chunk, rows: Iterator[Logits], now: float

@@ -1,4 +1,4 @@
-"""One request among many: what is asked, and how far it has come.
+"""One request among many: what is asked, how far it has come, and what of each is next.
 
 Promises no work: whoever schedules passes asks what is next and says what came of it.
 """
@@ -95,3 +95,26 @@ class Running:
         if len(self.request.prompt) + self.produced >= self.request.context_size:
             return FinishReason.CONTEXT
         return None
+
+
+def next_pass(running: Sequence[Running], rows: int) -> tuple[list[Chunk], list[Running]]:
+    """What goes into a pass of so many tokens, and whose it is, in the order of the sequences.
+
+    All that speak are in it; what is left is for those that read, first come, first served.
+    """
+    room = rows - sum(one.token is not None for one in running)
+    rooms: dict[int, int] = {}
+    for one in sorted(running, key=lambda one: one.place):
+        if one.token is None:
+            rooms[one.place] = min(room, one.unread)
+            room -= rooms[one.place]
+    chunks, readers = [], []
+    for one in running:
+        if one.token is not None:
+            chunks.append(Chunk(one.cache, (one.token,)))
+        elif rooms[one.place]:
+            chunks.append(one.piece(rooms[one.place]))
+        else:
+            continue
+        readers.append(one)
+    return chunks, readers
