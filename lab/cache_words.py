@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from nextok.lab.cache_comparison import CacheComparison, Timed
 from nextok.lab.chart import Chart, Series
 from nextok.lab.latency_figures import milliseconds
+from nextok.lab.numbers import counted, number
 
 _CACHED, _AGAIN = "with the KV cache", "reading everything again for each token"
+FEWEST_TOKENS = 4
+"""Three times between tokens, through which a line can go."""
 _APART = 1.15
 """Times as much: from here on two growths are taken for different ones."""
 
@@ -22,7 +25,8 @@ def cache_sentences(found: CacheComparison) -> tuple[str, ...]:
 def _sentences(found: CacheComparison) -> Iterator[str]:
     cached, again = found.cached, found.again
     flat, steep = cached.line, again.line
-    if flat is None:
+    if flat is None or (steep is None and found.whole):
+        yield from _tiny(found)
         return
     if steep is None:
         yield (
@@ -48,6 +52,23 @@ def _sentences(found: CacheComparison) -> Iterator[str]:
     )
 
 
+def _tiny(found: CacheComparison) -> Iterator[str]:
+    """Of so few tokens that no line goes through their times."""
+    cached, again, few = found.cached.seconds, found.again.seconds, f"{FEWEST_TOKENS} tokens on"
+    if not found.whole:
+        yield (
+            f"It was cut short after {counted(len(cached), 'token')} with the KV cache and "
+            f"{len(again):,} without it: the time of each can be told from {few}."
+        )
+        return
+    yield (
+        f"{counted(len(cached), 'token')} took {_seconds(sum(cached))} with the KV cache and "
+        f"{_seconds(sum(again))} without it."
+    )
+    yield f"How the time of a token grows can be told from {few}: a larger -n shows it."
+    yield f"The greedy outputs {_compared(found)}."
+
+
 def _growth(slope: float) -> str:
     return f"{_ms(slope)} more" if slope > 0 else "nothing more"
 
@@ -66,13 +87,14 @@ def _read(timed: Timed, wait: float) -> str:
     if count is None or math.isinf(count):
         return "everything"
     seen = sum(timed.seconds) >= wait
-    return f"{count:,.0f} tokens" if seen else f"about {count:,.0f} tokens (by the line)"
+    said = counted(round(count), "token")
+    return said if seen else f"about {said} (by the line)"
 
 
 def _compared(found: CacheComparison) -> str:
     if found.differs is None:
         return "are the same, token for token"
-    near = "" if found.margin is None else f", where two logits are {found.margin:.2g} apart"
+    near = "" if found.margin is None else f", where two logits are {number(found.margin, 2)} apart"
     return f"part at token {found.differs}{near}"
 
 

@@ -125,6 +125,31 @@ def test_the_outputs_are_compared() -> None:
     assert len(found.sentences) == 3 and found.complete
 
 
+@pytest.mark.parametrize("tokens", [1, 2, 3])
+def test_few_tokens_have_three_sentences_all_the_same(tokens: int) -> None:
+    found = run(slow_subject(), CacheOptions(prompt=PROMPT, tokens=tokens), Silence())
+    took, growth, same = found.sentences
+    again = sum(PROMPT_TOKENS + place for place in range(tokens))
+    counted = "1 token" if tokens == 1 else f"{tokens} tokens"
+    assert took == (
+        f"{counted} took {PROMPT_TOKENS + tokens - 1}.00 s with the KV cache and "
+        f"{again:.{1 if again >= 10 else 2}f} s without it."
+    )
+    assert "can be told from 4 tokens on" in growth
+    assert same == "The greedy outputs are the same, token for token."
+
+
+def test_four_tokens_are_enough_for_the_growth() -> None:
+    found = run(slow_subject(), CacheOptions(prompt=PROMPT, tokens=4), Silence())
+    assert "1,000 ms more with every token" in found.sentences[0]
+
+
+def test_an_end_that_comes_at_once_is_told() -> None:
+    found = run(slow_subject(100 + PROMPT_TOKENS), CacheOptions(prompt=PROMPT), Silence())
+    (sentence,) = found.sentences
+    assert sentence.startswith("It was cut short after ") and not found.complete
+
+
 def test_what_was_done_when_the_end_came_is_told() -> None:
     ends_at = 100 + PROMPT_TOKENS + 19 + 7 + 8 + 9  # within the second generation
     found = run(slow_subject(ends_at), CacheOptions(prompt=PROMPT, tokens=20), Silence())
