@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 TurnMaker: TypeAlias = "Callable[[Sequence[Answer]], Turn]"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attached:
+    """A file that waits for a message."""
+
+    name: str
+    """As it was typed."""
+    text: str
+
+
 @dataclass(kw_only=True)
 class Desk:
     """The chat's state beside the conversation itself."""
@@ -36,8 +45,8 @@ class Desk:
     offer_folding: Callable[[], None]
     """Asks what to do with a system message that the template does not take."""
     think: ThinkMode = "dim"
-    attached: list[str] = field(default_factory=list)
-    """Texts of files for the next message."""
+    attached: dict[str, Attached] = field(default_factory=dict)
+    """Files for the next message, by their absolute paths."""
     draft: str = ""
     """What the next input line begins with."""
     is_done: bool = False

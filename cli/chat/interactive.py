@@ -151,15 +151,23 @@ class Interactive:
             self._screen.trouble(str(error))
 
     def _say(self, text: str) -> None:
-        whole = joined([*self._desk.attached, text])
+        attached = self._desk.attached
+        whole = joined([*(one.text for one in attached.values()), text])
 
         def make(answers: Sequence[Answer]) -> Turn:
             turn = self._session.say(whole, answers)
             if turn.kept:
-                self._desk.attached.clear()
+                attached.clear()
             return turn
 
-        self._take_turn(make)
+        try:
+            self._take_turn(make)
+        except NextokError as error:
+            self._screen.trouble(str(error))
+        if attached:
+            names = ", ".join(one.name for one in attached.values())
+            wait = "waits" if len(attached) == 1 else "wait"
+            self._screen.note(f"{names} still {wait} for your next message (/clear drops it)")
 
     def _take_turn(self, make: TurnMaker) -> None:
         self._around.turns.take(make, self._desk.think)

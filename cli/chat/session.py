@@ -17,6 +17,7 @@ from nextok.cli.chat.turn import Turn, ask
 from nextok.cli.prompting import check_plausible
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import EngineError, NextokError, UsageError
+from nextok.generation.finish import FinishReason
 
 if TYPE_CHECKING:
     from nextok.backends.kv_store import KvStore
@@ -68,6 +69,8 @@ class Session(Companion):
     def say(self, text: str, answers: Sequence[Answer]) -> Turn:
         """The user says something and the model replies. Raises NextokError."""
         self._check_length(text)
+        if self.conversation.pending is not None:
+            self.note("the message that was not answered stays in a branch: /branches has it")
         self.conversation.say(text)
         return self._reply(answers)
 
@@ -131,10 +134,16 @@ class Session(Companion):
                 figures=figures(outcome, spoken.raw),
             )
         kept = is_reply and not failed
-        if not kept:
+        if not (kept or self._ends_with(spoken, asked, otherwise)):
             self._take_back(otherwise)
         path = [entry.id for entry in self.conversation.entries()]
         return self._turn(spoken, kept, taken_back=asked not in path)
+
+    def _ends_with(self, spoken: Spoken, asked: int | None, otherwise: int | None) -> bool:
+        """Whether the process does, at a terminal: the new message stays, as after a kill."""
+        is_new = asked is not None and (otherwise is None or asked > otherwise)
+        gone = spoken.outcome.finish.reason is FinishReason.DISCONNECTED
+        return is_new and self.stage.keyboard is not None and bool(spoken.signal_number or gone)
 
     def _take_back(self, head: int | None) -> None:
         if head is not None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from nextok.cli.chat.between import interruptible
 from nextok.cli.chat.clipboard import put_on_clipboard
-from nextok.cli.chat.desk import Desk
+from nextok.cli.chat.desk import Attached, Desk
 from nextok.cli.prompt import read_file
 from nextok.cli.prompting import check_plausible
 from nextok.generation.errors import UsageError
 
 
 def attach(desk: Desk, rest: str) -> None:
-    """The next message begins with the files, as with -f."""
+    """The next message begins with the files, as with -f; one that waits already is read anew."""
     if not rest:
         raise UsageError("/file takes the paths of files")
     try:
@@ -24,8 +25,8 @@ def attach(desk: Desk, rest: str) -> None:
     with interruptible():
         texts = [read_file(path, encoding) for path in paths]
     sizes = [_size(desk, path, text) for path, text in zip(paths, texts, strict=True)]
-    desk.attached += texts
-    for path, size in zip(paths, sizes, strict=True):
+    for path, text, size in zip(paths, texts, sizes, strict=True):
+        desk.attached[os.path.abspath(path)] = Attached(name=path, text=text)
         desk.screen.note(f"{path}: {size}, before your next message (/clear drops it)")
 
 

@@ -67,8 +67,25 @@ def test_a_signal_in_the_reading(talk: Talk, starter_gguf: Path, number: int) ->
     assert chat.wait() == -number
     assert not chat.left_behind()
     assert not any("reading: " in line for line in chat.lines())
-    assert chat.messages() == []
-    assert [branch.last for branch in chat.saved().branches()][-1] == LONG
+    assert chat.messages() == [LONG]
+
+
+def test_a_message_that_was_not_answered_is_there_when_the_chat_goes_on(
+    talk: Talk, starter_gguf: Path
+) -> None:
+    chat = talk(starter_gguf, "-b", "32", "-n", "2")
+    chat.paste(LONG)
+    chat.key("enter")
+    chat.wait_for("reading: ")
+    chat.hang_up()
+    assert chat.wait() == -signal.SIGHUP
+    chat = talk(starter_gguf, "-C", "-n", "2", columns=100)
+    assert "the last message was not answered: /regen answers it" in chat.lines()
+    said = chat.say("hello")
+    assert "the message that was not answered stays in a branch: /branches has it" in said
+    assert chat.messages()[0] == "hello"
+    assert LONG in [branch.last for branch in chat.saved().branches()]
+    assert "not answered" not in "".join(chat.say("and you?"))
 
 
 @ENDING

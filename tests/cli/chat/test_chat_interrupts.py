@@ -180,3 +180,28 @@ def test_the_third_interrupt_of_a_reply_ends_the_program(talk: Talk, endless: Pa
     assert chat.wait() == -signal.SIGINT
     assert not chat.left_behind()
     assert chat.messages() == ["go"]
+
+
+def test_a_file_waits_once_when_its_message_was_not_answered(
+    talk: Talk, starter_gguf: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "doc.txt").write_text("old")
+    (tmp_path / "b.txt").write_text("b")
+    chat = talk(starter_gguf, "-b", "32", "-n", "2", "-c", "2048", cwd=tmp_path, columns=100)
+    chat.say("/file doc.txt")
+    (tmp_path / "doc.txt").write_text("LOOK")
+    chat.say("/file ./doc.txt")
+    chat.paste("x " * 9_000)
+    chat.key("enter")
+    chat.wait_for_prompt()
+    assert "./doc.txt still waits for your next message (/clear drops it)" in chat.lines()
+    chat.say("/file b.txt")
+    chat._clear()
+    chat.paste(LONG[:6_000])
+    chat.key("enter")
+    chat.wait_for("reading: ")
+    chat.key("ctrl-c")
+    chat.wait_for_prompt()
+    assert "./doc.txt, b.txt still wait for your next message (/clear drops it)" in chat.lines()
+    assert "still wait" not in "".join(chat.say("hello"))
+    assert chat.messages()[0] == "LOOK\n\nb\n\nhello"
