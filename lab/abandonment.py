@@ -99,6 +99,7 @@ def run(subject: Subject, options: AbandonmentOptions, progress: Progress) -> Fi
         model=subject.name,
         data=found.data(departures, _arrivals_in_words(options), complete),
         sentences=abandonment_sentences(found, departures),
+        timed=True,
         charts=abandonment_charts(found, departures, f"{subject.settings} · {options.origin}"),
     )
 

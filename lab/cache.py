@@ -75,6 +75,7 @@ def run(subject: Subject, options: CacheOptions, progress: Progress) -> Findings
             **found.as_data(),
         },
         sentences=cache_sentences(found),
+        timed=True,
         charts=cache_charts(found),
     )
 

@@ -32,6 +32,8 @@ class Findings:
     data: Mapping[str, object]
     sentences: tuple[str, ...]
     """Three, computed from the data; fewer if it was cut short."""
+    timed: bool = False
+    """Whether the sentences quote times: in JSON they stand among those."""
     charts: tuple[Chart, ...] = ()
     command: str = ""
     """The command that makes it again; filled in by who ran it."""

@@ -6,22 +6,34 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 
-from nextok.lab.findings import Findings
+from nextok.lab.findings import TIMES, Findings
 
+_SENTENCES = "sentences"
 _WIDE = 100
 """Characters of a line that lists of numbers are folded at."""
 
 
 def as_object(findings: Findings) -> dict[str, object]:
-    """All of it but the charts, whose figures are in the data."""
+    """All of it but the charts, whose figures are in the data.
+
+    The same command gives the same object, but for `times`.
+    """
     return {
         "experiment": findings.experiment,
         "title": findings.title,
         "command": findings.command,
         "model": findings.model,
-        "sentences": list(findings.sentences),
-        **{key: _plain(one) for key, one in findings.data.items()},
+        **({} if findings.timed else {_SENTENCES: list(findings.sentences)}),
+        **{key: _plain(one) for key, one in _data(findings).items()},
     }
+
+
+def _data(findings: Findings) -> Mapping[str, object]:
+    """With the sentences that a clock has a say in among what else it has."""
+    times = findings.data.get(TIMES)
+    if not findings.timed or not isinstance(times, Mapping):
+        return findings.data
+    return {**findings.data, TIMES: {_SENTENCES: list(findings.sentences), **times}}
 
 
 def _plain(value: object) -> object:

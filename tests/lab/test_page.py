@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -117,6 +118,13 @@ def test_json_holds_everything_but_the_charts() -> None:
         *findings("loop").data,
     ]
     assert json.loads(as_text(found)) == json.loads(json.dumps(found))
+
+
+def test_sentences_that_quote_times_stand_among_the_times() -> None:
+    found = as_object(replace(findings("cache"), timed=True))
+    assert "sentences" not in found
+    assert found["times"] == {"sentences": ["One.", "Two < three."], "s": 1.5}
+    assert "Two < three." in Reading(made("cache")).words
 
 
 @pytest.mark.parametrize(
