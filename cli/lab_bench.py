@@ -76,7 +76,11 @@ class Bench:
         return self._opened[None].name if None in self._opened else None
 
     def announce(self, subject: Subject, work: Work) -> None:
-        """Say how long that will take, as a short run of the model tells. Raises like a run."""
+        """Say how long that will take, as a short run of the model tells. Raises like a run.
+
+        ContextError first, if the context is too small for it.
+        """
+        subject.check_context(work.context_tokens)
         self.announce_seconds(measure(subject).seconds(work))
 
     def announce_seconds(self, seconds: float) -> None:

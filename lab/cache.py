@@ -42,7 +42,10 @@ def work(prompt_tokens: int, options: CacheOptions) -> Work:
     """What it makes the model do."""
     count = options.tokens
     again = count * prompt_tokens + count * (count - 1) // 2
-    return Work(prefill_tokens=prompt_tokens + again, decode_tokens=count)
+    return Work(
+        prefill_tokens=prompt_tokens + again, decode_tokens=count,
+        context_tokens=prompt_tokens + count,
+    )  # fmt: skip
 
 
 def run(subject: Subject, options: CacheOptions, progress: Progress) -> Findings:

@@ -45,9 +45,12 @@ class DivergenceOptions:
 def work(subject: Subject, options: DivergenceOptions) -> Work:
     """What the models will have to do, at most: texts may end before they have to."""
     models = 2 if options.against is not None else 2 + len(options.quantizations)
-    read = sum(len(subject.prompt_tokens(prompt)) for prompt in options.prompts)
-    said = len(options.prompts) * options.max_tokens
-    one = Work(prefill_tokens=read, decode_tokens=said)
+    read = [len(subject.prompt_tokens(prompt)) for prompt in options.prompts]
+    one = Work(
+        prefill_tokens=sum(read),
+        decode_tokens=len(read) * options.max_tokens,
+        context_tokens=max(read) + options.max_tokens,
+    )
     return one.times(models * len(ways(subject.sampling)))
 
 

@@ -20,17 +20,22 @@ class Work:
 
     prefill_tokens: int = 0
     decode_tokens: int = 0
+    context_tokens: int = 0
+    """Of its longest sequence."""
 
     def __add__(self, other: Work) -> Work:
         return Work(
             prefill_tokens=self.prefill_tokens + other.prefill_tokens,
             decode_tokens=self.decode_tokens + other.decode_tokens,
+            context_tokens=max(self.context_tokens, other.context_tokens),
         )
 
     def times(self, count: int) -> Work:
         """The same so many times."""
         return Work(
-            prefill_tokens=self.prefill_tokens * count, decode_tokens=self.decode_tokens * count
+            prefill_tokens=self.prefill_tokens * count,
+            decode_tokens=self.decode_tokens * count,
+            context_tokens=self.context_tokens,
         )
 
 

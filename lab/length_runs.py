@@ -20,8 +20,12 @@ _SEEDS = 2**32 - 1
 
 def work(subject: Subject, prompts: Sequence[str], max_tokens: int) -> Work:
     """What the model will have to do, at most: answers may end before they have to."""
-    read = sum(len(subject.prompt_tokens(prompt)) for prompt in prompts)
-    return Work(prefill_tokens=read, decode_tokens=len(prompts) * max_tokens)
+    read = [len(subject.prompt_tokens(prompt)) for prompt in prompts]
+    return Work(
+        prefill_tokens=sum(read),
+        decode_tokens=len(read) * max_tokens,
+        context_tokens=max(read) + max_tokens,
+    )
 
 
 def answers(

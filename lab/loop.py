@@ -44,7 +44,8 @@ class LoopOptions:
 def work(prompt_tokens: int, options: LoopOptions) -> Work:
     """What it makes the model do."""
     return Work(
-        prefill_tokens=2 * prompt_tokens + options.tokens, decode_tokens=options.tokens
+        prefill_tokens=2 * prompt_tokens + options.tokens, decode_tokens=options.tokens,
+        context_tokens=prompt_tokens + options.tokens,
     )  # fmt: skip
 
 

@@ -67,11 +67,7 @@ class Subject:
         context_size: tokens, of all sequences together. Raises ContextError for more than a
         sequence may have, EngineError where memory is too small.
         """
-        if context_size > self.context_limit * sequences:
-            raise ContextError(
-                f"this needs a context of {context_size} tokens and there are at most "
-                f"{self.context_limit}: ask for fewer tokens, or raise --ctx-size"
-            )
+        self.check_context(context_size, sequences)
         size = -(-context_size // CONTEXT_STEP) * CONTEXT_STEP
         options = self.options._replace(context_size=size, sequences=sequences)
         model = self.weights.open(options, self.abort)
@@ -79,6 +75,14 @@ class Subject:
             yield model
         finally:
             model.close()
+
+    def check_context(self, context_size: int, sequences: int = 1) -> None:
+        """ContextError if `open` would raise it."""
+        if context_size > self.context_limit * sequences:
+            raise ContextError(
+                f"this needs a context of {context_size} tokens and there are at most "
+                f"{self.context_limit}: ask for fewer tokens, or raise --ctx-size"
+            )
 
     def prompt_tokens(self, text: str) -> list[int]:
         """What the user said, rendered by the chat template if there is one.

@@ -277,6 +277,17 @@ def test_two_runs_differ_in_times_alone(ask: Any) -> None:
     assert len(first["times"]["sentences"]) == 3 and "sentences" not in first
 
 
+@pytest.mark.parametrize("name", ["loop", "cache", "lengths", "divergence"])
+def test_what_no_context_holds_is_refused_before_its_time_is_told(
+    ask: Any, abc: Path, name: str
+) -> None:
+    """One line, of what cannot be: none of how long it would take."""
+    flags = ("--against", abc) if name == "divergence" else ()
+    ran = ask("lab", name, "-m", abc, "-n", "99999", *flags)
+    assert ran.code != 0 and ran.out == b""
+    ran.check_line("error", "this needs a context of", "--ctx-size")
+
+
 def test_a_model_whose_numbers_are_none_is_one_line(ask: Any, nan_gguf: Path) -> None:
     for name in ("loop", "cache"):
         ask("lab", name, "-m", nan_gguf).check_failed(1, "NaN")

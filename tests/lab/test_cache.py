@@ -169,7 +169,7 @@ def test_a_prompt_and_an_answer_that_do_not_fit_are_refused() -> None:
 
 def test_the_work_is_what_the_two_generations_read() -> None:
     assert work(7, CacheOptions(tokens=20)) == Work(
-        prefill_tokens=7 + 20 * 7 + 190, decode_tokens=20
+        prefill_tokens=7 + 20 * 7 + 190, decode_tokens=20, context_tokens=7 + 20
     )
 
 
