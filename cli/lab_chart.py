@@ -34,6 +34,7 @@ from nextok.lab.chart_axes import (
     x_axis,
     y_axis,
 )
+from nextok.lab.numbers import number
 
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
 _FRAME = 2
@@ -185,7 +186,4 @@ def _named_bars(chart: Chart, each: Sequence[_Shown], room: Room) -> Iterator[st
 
 
 def _number(value: float) -> str:
-    """Three digits that count, and all of those before the point."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return number(value) if math.isfinite(value) else "-"

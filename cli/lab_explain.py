@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nextok.cli.console import one_line
+from nextok.lab.numbers import percent
 from nextok.lab.sampling_steps import Position, SamplingStep
 
 _MOST_NAMED = 5
@@ -25,8 +26,8 @@ def _lines(one: Position) -> Iterator[str]:
     for earlier, step in zip(one.steps, one.steps[1:], strict=False):
         yield f"· {step.name}: {_done(earlier, step)}"
     yield (
-        f"· drawn out of {after.candidates:,} with {one.drawn_probability:.1%}: {one.text!r}; "
-        f"the model gave it {one.probability:.2%}"
+        f"· drawn out of {after.candidates:,} with {percent(one.drawn_probability, 1)}: "
+        f"{one.text!r}; the model gave it {percent(one.probability, 2)}"
     )
     yield ""
 
@@ -38,7 +39,7 @@ def _done(before: SamplingStep, step: SamplingStep) -> str:
         named = f", {first.text!r} the likeliest of them" if first is not None else ""
         parts.append(
             f"{before.candidates:,} → {step.candidates:,} candidates, "
-            f"{step.removed_mass:.2%} of the probability removed{named}"
+            f"{percent(step.removed_mass, 2)} of the probability removed{named}"
         )
     change = step.entropy_bits - before.entropy_bits
     if abs(change) >= 0.005:
@@ -47,4 +48,6 @@ def _done(before: SamplingStep, step: SamplingStep) -> str:
 
 
 def _named(step: SamplingStep) -> str:
-    return ", ".join(f"{one.text!r} {one.probability:.1%}" for one in step.top[:_MOST_NAMED])
+    return ", ".join(
+        f"{one.text!r} {percent(one.probability, 1)}" for one in step.top[:_MOST_NAMED]
+    )

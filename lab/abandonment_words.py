@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nextok.lab.abandonment_data import Abandonment, Departure
+from nextok.lab.numbers import counted, percent
 from nextok.lab.slots import Served
 
 
@@ -17,19 +18,19 @@ def abandonment_sentences(found: Abandonment, departures: Sequence[Departure]) -
 def _waste(found: Abandonment) -> str:
     service, deaf = found.service, found.both.without
     return (
-        f"With {100 * service.abandoned_share:.0f} % of {len(service.lengths):,} requests "
+        f"With {percent(service.abandoned_share)} of {counted(len(service.lengths), 'request')} "
         f"abandoned at a random token, a service that does not notice computes "
         f"{deaf.wasted_seconds:,.0f} of {deaf.busy_seconds:,.0f} s "
-        f"({100 * deaf.wasted_seconds / deaf.busy_seconds:.1f} %) for nobody; one whose abort "
-        f"reaches the slot serves {100 * service.capacity_gained:.1f} % more requests."
+        f"({percent(deaf.wasted_seconds / deaf.busy_seconds, 1)}) for nobody; one whose abort "
+        f"reaches the slot serves {percent(service.capacity_gained, 1)} more requests."
     )
 
 
 def _queue(found: Abandonment) -> str:
     load = found.service.load(found.rate)
     return (
-        f"With {found.service.slots} slots {100 * load:.0f} % loaded, the queueing delay (p50 and "
-        f"p95) is {_delays(found.both.without)} without abort propagation and "
+        f"With {counted(found.service.slots, 'slot')} {percent(load, 0)} loaded, the queueing "
+        f"delay (p50 and p95) is {_delays(found.both.without)} without abort propagation and "
         f"{_delays(found.both.propagated)} with it."
     )
 
@@ -47,14 +48,14 @@ def _real(departures: Sequence[Departure]) -> str:
     if sum(wasted):
         made += f" (at most {max(wasted)} in one)"
     return (
-        f"In {len(departures)} real generations whose reader closed the pipe, nextok made {made}, "
-        f"where running to the end makes {unheeded:,}; its process was gone within "
-        f"{_said(slowest)}."
+        f"In {counted(len(departures), 'real generation')} whose reader closed the pipe, "
+        f"nextok made {made}, where running to the end makes {unheeded:,}; its process was "
+        f"gone within {_said(slowest)}."
     )
 
 
 def _tokens(count: int) -> str:
-    return "no token" if count == 0 else "1 token" if count == 1 else f"{count:,} tokens"
+    return counted(count, "token") if count else "no token"
 
 
 def _said(seconds: float) -> str:

@@ -159,4 +159,6 @@ def _ms(seconds: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
+    if seconds < 0.1:
+        return _ms(seconds)
     return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:,.1f} s"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nextok.lab.agreement import Agreement, Group, Horizon
 from nextok.lab.divergence_data import Compared
+from nextok.lab.numbers import counted, number, percent
 from nextok.lab.survival import after, geometric
 
 CAVEAT = (
@@ -49,7 +50,7 @@ def _rates(compared: Sequence[Compared], reference: str) -> str:
     said = []
     for one in compared:
         ways = (
-            f"{way} {_percent(agreement.epsilon)} (KL {agreement.divergence:.2g} nats)"
+            f"{way} {percent(agreement.epsilon)} (KL {number(agreement.divergence, 2)} nats)"
             for way, agreement in one.ways.items()
         )
         said.append(f"{one.label} {' and '.join(ways)}")
@@ -62,14 +63,14 @@ def _rates(compared: Sequence[Compared], reference: str) -> str:
 def _lasting(label: str, one: Agreement) -> str:
     """What was seen against (1 − ε)^N, and where they part."""
     seen = [horizon for horizon in one.horizons if horizon.seen is not None]
-    first, *later = [horizon for horizon in seen if _is_told(horizon)] or seen[:1] or [None]
-    if first is None:
+    if not seen:
         return f"No text of {label} was long enough to hold (1 − ε)^N against it."
+    first, *later = [horizon for horizon in seen if _is_told(horizon)] or seen[:1]
     said = (
-        f"{_percent(_share(first))} of the greedy texts of {label} are still the same "
+        f"{percent(_share(first))} of the greedy texts of {label} are still the same "
         f"{_expected(first)}"
     )
-    rest = [f"{_percent(_share(horizon))} {_expected(horizon)}" for horizon in later]
+    rest = [f"{percent(_share(horizon))} {_expected(horizon)}" for horizon in later]
     return f"{', '.join((said, *rest))}; {_parting(one)}."
 
 
@@ -82,7 +83,7 @@ def _share(horizon: Horizon) -> float:
 
 
 def _expected(horizon: Horizon) -> str:
-    return f"after {horizon.tokens:,} tokens where (1 − ε)^N says {_percent(horizon.expected)}"
+    return f"after {horizon.tokens:,} tokens where (1 − ε)^N says {percent(horizon.expected)}"
 
 
 def _parting(one: Agreement) -> str:
@@ -110,8 +111,9 @@ def _undecided(one: Agreement) -> str:
         return f"{few} too few to tell where that is wrong"
     expected = geometric(one.epsilon, farthest.steps)
     return (
-        f"farthest apart they are after {_tokens(farthest.steps)} ({_percent(farthest.share)}, "
-        f"{_percent(expected)}), and {count} texts do not tell that from chance"
+        f"farthest apart they are after {counted(farthest.steps, 'token')} "
+        f"({percent(farthest.share)}, {percent(expected)}), and "
+        f"{count} texts do not tell that from chance"
     )
 
 
@@ -142,16 +144,5 @@ def _hidden(label: str, one: Agreement) -> str:
     )
 
 
-def _tokens(count: int) -> str:
-    return "1 token" if count == 1 else f"{count:,} tokens"
-
-
 def _shares(group: Group) -> str:
     return f"{group.same} of {group.count}"
-
-
-def _percent(share: float) -> str:
-    """Two digits that count: 0.34 %, 2.1 %, 31 %."""
-    value = 100 * share
-    decimals = 2 if 0 < value < 1 else 1 if 1 <= value < 9.95 else 0
-    return f"{value:.{decimals}f} %"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nextok.lab.chart import Chart, Series
 from nextok.lab.loop_data import running_product
+from nextok.lab.numbers import magnitude, percent
 from nextok.lab.sampler_agreement import Agreement
 from nextok.lab.sampling_steps import Position, SamplingStep
 from nextok.lab.subject import Subject
@@ -82,7 +83,7 @@ def _cuts(steps: Sequence[SamplingStep]) -> Iterator[str]:
     for step in steps:
         if step.removed and step.likeliest_removed is not None:
             yield (
-                f"{step.name} removed {step.removed:,} with {step.removed_mass:.2%} of the "
+                f"{step.name} removed {step.removed:,} with {percent(step.removed_mass, 2)} of the "
                 f"probability, the likeliest of them {step.likeliest_removed.text!r}"
             )
 
@@ -171,6 +172,6 @@ def _draws(found: Agreement, subject: Subject) -> Chart:
         notes=(
             f"temperature {found.temperature:g}, then top-p {found.top_p:g}: "
             f"{len(found.ids):,} candidates; the two samplers' probabilities differ by at most "
-            f"{found.largest_difference:.0e}",
+            f"{magnitude(found.largest_difference)}",
         ),
     )

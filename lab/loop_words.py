@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from nextok.generation.sampling import Sampling
+from nextok.lab.numbers import counted, magnitude, number, percent, power_of_ten
 from nextok.lab.sampler_agreement import Agreement
 from nextok.lab.sampling_steps import Position
 
@@ -29,9 +30,9 @@ def _sentences(
     product = sum(math.log10(max(one.probability, 1e-300)) for one in positions)
     drawn = sum(math.log10(max(one.drawn_probability, 1e-300)) for one in positions)
     text = (
-        f"The text of {_counted(len(positions), 'token')} has the probability "
+        f"The text of {counted(len(positions), 'token')} has the probability "
         f"{power_of_ten(product)} by the model, the product of one number for each token "
-        f"(perplexity {10 ** (-product / len(positions)):.3g}), and {power_of_ten(drawn)} "
+        f"(perplexity {number(10 ** (-product / len(positions)))}), and {power_of_ten(drawn)} "
         "after the sampling steps"
     )
     yield f"{text}; {_agreed(agreed)}." if agreed is not None else f"{text}."
@@ -45,7 +46,7 @@ def _nuclei(positions: Sequence[Position], sampling: Sampling) -> str:
     make = "makes" if size == 1 else "make"
     return (
         f"Of {positions[0].steps[0].candidates:,} tokens, {size:,} (median) {make} up "
-        f"{share:.0%} of what the model expects next: {_size(least)} where it is surest "
+        f"{percent(share)} of what the model expects next: {_size(least)} where it is surest "
         f"(token {least.index}, {least.text!r}) and {_size(most)} where it is least sure "
         f"(token {most.index}, {most.text!r})."
     )
@@ -66,11 +67,11 @@ def _steps(positions: Sequence[Position]) -> str:
     for place, step in enumerate(positions[0].steps[1:], 1):
         masses = [one.steps[place].removed_mass for one in positions if place < len(one.steps)]
         if any(masses):
-            cuts.append(f"{step.name} {fmean(masses):.1%}")
+            cuts.append(f"{step.name} {percent(fmean(masses))}")
     sizes = [one.candidates for one in last]
     taken = f" ({', '.join(cuts)} of the probability on average)" if cuts else ""
     return (
-        f"The sampling steps leave {_counted(round(median(sizes)), 'candidate')} "
+        f"The sampling steps leave {counted(round(median(sizes)), 'candidate')} "
         f"(median){taken}, and bring the entropy from "
         f"{fmean(one.entropy_bits for one in first):.2f} to "
         f"{fmean(one.entropy_bits for one in last):.2f} bits a token."
@@ -84,18 +85,8 @@ def _agreed(found: Agreement) -> str:
     even = min(found.written_p, found.chain_p)
     drew = "as they must" if even > _SUSPICIOUS else "more unevenly than chance allows"
     return (
-        f"{where} keep the same {_counted(len(found.ids), 'candidate')}, their probabilities "
-        f"differ by at most {found.largest_difference:.0e}, and {found.draws:,} draws of each "
-        f"fall {drew} (χ²: p = {found.written_p:.2f} and {found.chain_p:.2f})"
+        f"{where} keep the same {counted(len(found.ids), 'candidate')}, their probabilities "
+        f"differ by at most {magnitude(found.largest_difference)}, "
+        f"and {found.draws:,} draws of each fall {drew} "
+        f"(χ²: p = {found.written_p:.2f} and {found.chain_p:.2f})"
     )
-
-
-def power_of_ten(exponent: float) -> str:
-    """A probability that no float holds: 3.1 × 10^-42."""
-    whole = math.floor(exponent)
-    head = f"{10 ** (exponent - whole):.1f}"
-    return f"{head} × 10^{whole}" if head != "10.0" else f"1.0 × 10^{whole + 1}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

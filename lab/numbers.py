@@ -12,10 +12,11 @@ _SMALL, _LARGE = 1e-4, 1e6
 """Below and from there on a number is written with a power of ten."""
 
 
-def percent(share: float) -> str:
-    """Two digits that count: 0.34 %, 2.1 %, 31 %."""
+def percent(share: float, decimals: int | None = None) -> str:
+    """Two digits that count, unless it is said how many come after the point: 0.34 %, 31 %."""
     value = 100 * share
-    decimals = 2 if 0 < abs(value) < 1 else 1 if 1 <= abs(value) < 9.95 else 0
+    if decimals is None:
+        decimals = 2 if 0 < abs(value) < 1 else 1 if 1 <= abs(value) < 9.95 else 0
     return f"{value:.{decimals}f} %"
 
 

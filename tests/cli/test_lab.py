@@ -105,7 +105,7 @@ def test_explain_walks_through_each_token(ask: Any, abc: Path) -> None:
     text = ran.out.decode()
     assert ran.code == 0
     assert "token 0: " in text and "token 1: '</s>'" in text
-    assert "· the model: 'A' 60.0%, 'B' 30.0%, 'C' 10.0%" in text
+    assert "· the model: 'A' 60.0 %, 'B' 30.0 %, 'C' 10.0 %" in text
     assert "· top-k: " in text and "· temperature: entropy " in text
     assert text.index("token 1: ") < text.index("The loop taken apart")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job, plain_steps
 from nextok.lab.findings import Findings
 from nextok.lab.loop import LoopOptions, run, work
-from nextok.lab.loop_words import power_of_ten
+from nextok.lab.numbers import power_of_ten
 from nextok.lab.progress import Silence
 from nextok.lab.sampler_agreement import chance
 from nextok.lab.sampling_steps import Position
@@ -106,6 +107,15 @@ def test_the_two_samplers_agree(subject: Subject) -> None:
     assert "3,000 draws of each fall as they must" in found.sentences[2]
 
 
+def test_numbers_have_one_form_in_sentences_and_notes(subject: Subject) -> None:
+    """A space before the sign, and powers of ten that are raised."""
+    found, _ = found_on(subject)
+    notes = [note for chart in found.charts for note in chart.notes]
+    said = " ".join((*found.sentences, *notes))
+    assert " %" in said and "× 10⁻" in said
+    assert re.search(r"\d%|\de[-+]?\d|\^", said) is None
+
+
 def test_the_same_command_finds_the_same(subject: Subject) -> None:
     first, _ = found_on(subject)
     again, _ = found_on(subject)
@@ -170,8 +180,8 @@ def test_cells_too_small_for_the_test_are_put_together() -> None:
 
 @pytest.mark.parametrize(
     ("exponent", "text"),
-    [(-2.0, "1.0 × 10^-2"), (-1.7, "2.0 × 10^-2"), (-400.3, "5.0 × 10^-401"),
-     (-0.0001, "1.0 × 10^0")],
+    [(-2.0, "1.0 × 10⁻²"), (-1.7, "2.0 × 10⁻²"), (-400.3, "5.0 × 10⁻⁴⁰¹"),
+     (-0.0001, "1.0 × 10⁰")],
 )  # fmt: skip
 def test_a_probability_too_small_for_a_float(exponent: float, text: str) -> None:
     assert power_of_ten(exponent) == text
