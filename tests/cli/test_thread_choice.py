@@ -134,6 +134,7 @@ def answered(settings: Resolved, cpus: FreeCpus) -> tuple[Lines, dict[str, Any],
         loaded(settings)._replace(threads=2, cpus=cpus),
         console=SILENT,
         status=Status(SILENT, time.monotonic),
+        started=time.monotonic(),
         delivery=delivery,
         abort=abort,
         watcher=Watcher(
