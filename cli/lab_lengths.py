@@ -18,6 +18,7 @@ from nextok.lab.findings import Findings
 from nextok.lab.length_data import Answer, LengthData, of_journal
 from nextok.lab.length_log import read_log
 from nextok.lab.length_runs import answers, work
+from nextok.lab.numbers import counted
 from nextok.lab.prompt_file import read_prompts
 from nextok.lab.prompts import PROMPTS
 
@@ -130,7 +131,7 @@ def _fresh(bench: Bench, own: LengthsSettings, shared: LabSettings) -> _Source:
     except Aborted:
         if not found:
             raise
-    source = f"{len(found)} prompts, {tokens:,} tokens at most"
+    source = f"{counted(len(found), 'prompt')}, {counted(tokens, 'token')} at most"
     data = LengthData(source=source, answers=tuple(found))
     complete = len(found) == len(prompts)
     return _Source(data, subject.name, subject.settings, fresh=True, complete=complete)

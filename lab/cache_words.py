@@ -145,13 +145,15 @@ def _totals(found: CacheComparison) -> Chart:
             ),
             Series(label=f"the reader's patience: {wait:g} s", x=[0, last], y=[wait, wait]),
         ),
-        marks=tuple((at, f"{wait:g} s: {at:,.0f} tokens") for at in crossings if at is not None),
+        marks=tuple(
+            (at, f"{wait:g} s: {counted(round(at), 'token')}") for at in crossings if at is not None
+        ),
         notes=(_how(found),),
     )
 
 
 def _how(found: CacheComparison) -> str:
-    return f"{found.settings} · greedy · prompt of {found.prompt_tokens} tokens"
+    return f"{found.settings} · greedy · prompt of {counted(found.prompt_tokens, 'token')}"
 
 
 def _ms(seconds: float) -> str:

@@ -10,6 +10,7 @@ from nextok.lab.agreement import HORIZONS, Agreement
 from nextok.lab.chart import Chart, Series
 from nextok.lab.divergence_data import Compared
 from nextok.lab.divergence_words import CAVEAT
+from nextok.lab.numbers import counted
 from nextok.lab.survival import geometric
 from nextok.lab.variants import OWN, Comparison
 
@@ -101,8 +102,8 @@ def _lengths(compared: Sequence[Compared], notes: tuple[str, ...]) -> Chart:
     """Bars: short texts, the first tokens of all, long texts."""
     short = next(iter(compared[0].ways.values())).short_tokens
     groups: Mapping[str, list[float]] = {
-        f"texts of at most {short} tokens": [],
-        f"the first {short} tokens of all": [],
+        f"texts of at most {counted(short, 'token')}": [],
+        f"the first {counted(short, 'token')} of all": [],
         "longer texts": [],
     }
     names = []

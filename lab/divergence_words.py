@@ -121,23 +121,24 @@ def _hidden(label: str, one: Agreement) -> str:
     """Short texts against long ones; where none is short, first tokens against all; where none is
     long, nothing."""
     short, long, early = one.short, one.long, one.early(one.short_tokens)
+    tokens = counted(one.short_tokens, "token")
     if long.share is None:
         return (
             f"With {label}, {_shares(short)} texts are the reference's token for token, and none "
-            f"is longer than {one.short_tokens} tokens: nothing can be said of what length hides."
+            f"is longer than {tokens}: nothing can be said of what length hides."
         )
     if short.share is not None:
         hides = short.share > long.share
         said = (
-            f"{_shares(short)} texts of at most {one.short_tokens} tokens are the reference's "
+            f"{_shares(short)} texts of at most {tokens} are the reference's "
             f"token for token, and {_shares(long)} longer ones"
         )
     else:
         every = one.early(max(1, one.positions))
         hides = (early.share or 0) > (every.share or 0)
         said = (
-            f"{_shares(early)} texts are the reference's in their first {one.short_tokens} "
-            f"tokens, and {_shares(every)} as a whole"
+            f"{_shares(early)} texts are the reference's in their first "
+            f"{tokens}, and {_shares(every)} as a whole"
         )
     return (
         f"With {label}, {said}: {'short texts hide it' if hides else 'length hides nothing here'}."

@@ -50,7 +50,8 @@ def _fit_note(study: Study) -> Iterator[str]:
         yield f"Fits are of lengths up to {over:,}: longer ones are missing."
     if cut:
         by = f" at {study.cap:,} tokens, as their number shows" if study.cap_found else ""
-        yield f"{cut:,} answers were cut off{by}: fits take them for that long or longer."
+        were = "1 answer was" if cut == 1 else f"{cut:,} answers were"
+        yield f"{were} cut off{by}: fits take them for that long or longer."
 
 
 def _seen_note(study: Study) -> Iterator[str]:
