@@ -84,7 +84,9 @@ def private_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except FileExistsError as error:
-        raise NotADirectoryError(errno.ENOTDIR, "its folder is a file") from error
+        leads_nowhere = folder.is_symlink() and not folder.exists()
+        what = "a link that leads nowhere" if leads_nowhere else "a file"
+        raise NotADirectoryError(errno.ENOTDIR, f"its folder is {what}") from error
 
 
 def is_draft(name: str) -> bool:

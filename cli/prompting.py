@@ -85,19 +85,22 @@ class Prompt(NamedTuple):
 
 
 def check_plausible(texts: Iterable[str], weights: Weights, limit: int) -> None:
-    """ContextError when texts cannot fit in a context of `limit` tokens, however they are cut.
-
-    The longest token bounds how few tokens a text can have: it need not be tokenised.
-    """
-    size = sum(len(text.encode("utf-8", errors="replace")) for text in texts)
-    if size < limit * _LONG_TOKEN:
-        return
-    fewest = size // weights.tokenizer.longest_piece()
+    """ContextError when texts cannot fit in a context of `limit` tokens, however they are cut."""
+    fewest = fewest_tokens(texts, weights, limit)
     if fewest >= limit:
         raise ContextError(
             f"the prompt has more than {fewest} tokens and the context holds {limit}, "
             "answer included: shorten it or raise --ctx-size"
         )
+
+
+def fewest_tokens(texts: Iterable[str], weights: Weights, limit: int) -> int:
+    """How many tokens the texts have at least; 0 where that is clearly fewer than `limit`.
+
+    The longest token bounds it: they need not be tokenised.
+    """
+    size = sum(len(text.encode("utf-8", errors="replace")) for text in texts)
+    return 0 if size < limit * _LONG_TOKEN else size // weights.tokenizer.longest_piece()
 
 
 def chat_template(weights: Weights, source: str) -> ChatTemplate:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from nextok.cli.flag_table import BY_WORD, FLAGS
+from nextok.cli.flag_table import BY_WORD, FLAGS, names_for
 from nextok.cli.flags import Flag
 from nextok.cli.resolution import GIVEN, Resolved
 from nextok.cli.settings import StopSettings
@@ -32,9 +32,12 @@ def can_change(one: Flag) -> bool:
 
 
 def setting_called(name: str) -> tuple[Flag, bool]:
-    """The flag, and whether the name means it or its opposite. Raises UsageError."""
+    """The flag, and whether the name means it or its opposite. Raises UsageError.
+
+    Short names are known, too.
+    """
     word = name.strip("-").replace("-", "_")
-    found = BY_WORD.get(word)
+    found = BY_WORD.get(word) or names_for("chat").get(f"-{name.strip('-')}")
     if found is not None and can_change(found[0]):
         return found
     if found is not None:

@@ -106,8 +106,12 @@ class _Output:
         shown = outcome.text or (outcome.reasoning and self._think != "hide")
         if not shown and outcome.finish.error is None:
             self.leave_blank()
-        if outcome.finish.reason not in (*_WHOLE, FinishReason.ERROR):
-            self._console.note(f"answer {self.turn} was cut: {outcome.finish.reason.value}")
+        reason = outcome.finish.reason
+        if reason not in (*_WHOLE, FinishReason.ERROR):
+            # The code of a full context must be explained in a log, too; a time limit was set.
+            full = reason is FinishReason.CONTEXT
+            say = self._console.warning if full else self._console.note
+            say(f"answer {self.turn} was cut: {reason.value}")
 
     def _latency(self) -> Latency | None:
         if not self._settings.shows_latency:

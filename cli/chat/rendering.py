@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from nextok.backends.prompt_tokens import raw_tokens
 from nextok.cli.console import Console
-from nextok.cli.prompting import PromptTokens, chat_template, named_template, templated
+from nextok.cli.prompting import (
+    PromptTokens,
+    chat_template,
+    fewest_tokens,
+    named_template,
+    templated,
+)
 from nextok.cli.settings import PromptSettings
 from nextok.generation.errors import TemplateError
 from nextok.generation.message import Message
@@ -60,6 +66,10 @@ class Rendering:
         made = self._with_beginning(messages, begun)
         self._last = (key, made)
         return made
+
+    def fewest_tokens(self, messages: Sequence[Message], limit: int) -> int:
+        """How many they have at least, without rendering; 0 if clearly fewer than `limit`."""
+        return fewest_tokens((one.content for one in messages), self._weights, limit)
 
     def takes_system(self) -> bool:
         """Whether a system message reaches the model in a role of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nextok.backends.template_limits import MAX_SIZE
 from nextok.cli.chat.rendering import Begun, Rendering
 from nextok.cli.settings import FullMode
 from nextok.generation.context_policy import fit, reserve_for
@@ -16,6 +17,11 @@ from nextok.generation.sliding import slid
 if TYPE_CHECKING:
     from nextok.cli.prompting import PromptTokens
     from nextok.generation.model import Cache
+
+_FRAME = 100
+"""Characters that a template may put around a message."""
+_USUAL, _LARGE = 4, 32
+"""Characters of a token, and what a whole context full of them never has on average."""
 
 
 class Room:
@@ -46,7 +52,8 @@ class Room:
         reserve = reserve_for(max_tokens, self._context_size) if mode == "drop" else 1
 
         def count(some: Sequence[Message]) -> int:
-            return len(self._rendering.tokens(some, begun).ids)
+            estimate = self._estimate(some)
+            return estimate or len(self._rendering.tokens(some, begun).ids)
 
         try:
             fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
@@ -70,6 +77,15 @@ class Room:
             f"the context is full: the oldest {fitting.dropped_messages} messages, "
             f"{fitting.dropped_tokens:,} tokens, are no longer read"
         )
+
+    def _estimate(self, messages: Sequence[Message]) -> int:
+        """About how many tokens, if the context or a template has no room for them; else 0."""
+        size = sum(len(one.content) + _FRAME for one in messages)
+        most = max(MAX_SIZE // 4, _LARGE * self._context_size)
+        if size > min(most, MAX_SIZE - MAX_SIZE // 8):
+            return max(self._context_size + 1, size // _USUAL)
+        fewest = self._rendering.fewest_tokens(messages, self._context_size)
+        return fewest if fewest > self._context_size else 0
 
     def within(self, tokens: PromptTokens, cache: Cache, *, keep: int) -> PromptTokens:
         """The prompt of a reply that goes on in a context that slides: it need not fit whole."""

@@ -104,7 +104,8 @@ _LINE = re.compile(r"/([A-Za-z?][A-Za-z-]*)(?:\s+(.*))?\Z")
 def parse(text: str) -> tuple[SlashCommand, str] | None:
     """The command a line is, and what follows it; None for a message.
 
-    Raises UsageError, naming the nearest, for a command that there is not.
+    Raises UsageError, naming the nearest, for a command that there is not, and for what follows
+    one that takes nothing.
     """
     match = _LINE.match(text.strip()) if "\n" not in text.strip() else None
     if match is None:
@@ -112,7 +113,12 @@ def parse(text: str) -> tuple[SlashCommand, str] | None:
     name = match[1].lower()
     for one in COMMANDS:
         if name in one.names.split():
-            return one, (match[2] or "").strip()
+            rest = (match[2] or "").strip()
+            if rest and not one.usage:
+                raise UsageError(
+                    f"/{name} takes nothing after it (// begins a message with a slash)"
+                )
+            return one, rest
     known = [name for one in COMMANDS for name in one.names.split() if name.isalpha()]
     near = nearest(name, known)
     hint = f"did you mean /{near}?" if near else "/help lists what there is"

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from nextok.cli.chat.slash import parse
+from nextok.generation.errors import UsageError
+
 Talk = Callable[..., Any]
 Build = Callable[..., Path]
 
@@ -55,6 +58,9 @@ def test_settings(talk: Talk, emoji_gguf: Path) -> None:
         ("/set ignore-eos", "ignore-eos is on from now on"),
         ("/set no-ignore-eos", "ignore-eos is off from now on"),
         ('/set stop " bye"', 'stop is " bye" from now on'),
+        ("/set n 5", "max-tokens is 5 from now on"),
+        ("/set -n 6", "max-tokens is 6 from now on"),
+        ("/set c 64", "error: ctx-size holds for the whole chat: give it at the start"),
         ("/set timeout 2m", "timeout is 120.0 from now on"),
         ("/set timeout off", "timeout is off from now on"),
         ("/set logit-bias 5-inf", "logit-bias is 5-inf from now on"),
@@ -62,7 +68,8 @@ def test_settings(talk: Talk, emoji_gguf: Path) -> None:
         assert chat.say(line) == [said], line
     assert chat.say("hello")[0] == "Hi 😀"
     assert chat.saved().settings == {
-        "ignore-eos": "0", "stop": " bye", "timeout": "off", "logit-bias": "5-inf",
+        "ignore-eos": "0", "stop": " bye", "max-tokens": "6", "timeout": "off",
+        "logit-bias": "5-inf",
     }  # fmt: skip
 
 
@@ -178,3 +185,11 @@ def test_a_reply_is_copied_as_it_was_written(talk: Talk, scripted: Build) -> Non
     chat.say("/stats")
     (copied,) = OSC_52.findall(chat.raw)
     assert base64.b64decode(copied).decode() == text
+
+
+@pytest.mark.parametrize("line", ["/undo 3", "/continue x", "/help set", "/exit now"])
+def test_what_a_command_cannot_take_is_said(line: str) -> None:
+    name = line.split()[0]
+    with pytest.raises(UsageError, match=f"^{name} takes nothing after it"):
+        parse(line)
+    assert parse(name + "  ") is not None

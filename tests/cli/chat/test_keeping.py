@@ -233,6 +233,16 @@ def test_no_place_for_it_is_said_once(chat: Ask, state_folder: Path, emoji_gguf:
     done.check_line("warning", "cannot be written", "the chat goes on without being saved")
 
 
+def test_a_folder_that_is_a_link_to_nothing_is_called_so(
+    chat: Ask, state_folder: Path, emoji_gguf: Path
+) -> None:
+    state_folder.mkdir(exist_ok=True)
+    (state_folder / "chats").symlink_to("nowhere")
+    done = chat("-m", emoji_gguf, input=b"one\n")
+    assert (done.code, done.out) == (0, f"{EMOJI}\n".encode())
+    done.check_line("warning", "its folder is a link that leads nowhere", "without being saved")
+
+
 def test_a_disk_that_gets_full_is_said_once(chat: Ask, saved: Any, emoji_gguf: Path) -> None:
     """What was saved until then can be read."""
     limit = 600

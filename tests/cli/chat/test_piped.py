@@ -329,7 +329,10 @@ def test_each_turn_has_its_time(chat: Ask, saved: Any, endless_gguf: Path) -> No
 def test_a_full_context_is_an_ending(chat: Ask, saved: Any, loop_gguf: Path) -> None:
     done = chat("-m", loop_gguf, "-c", "256", input=b"one\ntwo\n")
     assert done.code == 3
-    done.check_line("warning", "the context is full: the oldest 2 messages")
+    cut, full, again = done.err.splitlines()
+    assert cut == "nextok: warning: answer 1 was cut: context"
+    assert full.startswith("nextok: warning: the context is full: the oldest 2 messages")
+    assert again == "nextok: warning: answer 2 was cut: context"
     replies = saved.conversation().entries()[1::2]
     assert [entry.finish for entry in replies] == ["context", "context"]
     assert done.out == "".join(f"{entry.content}\n" for entry in replies).encode()
@@ -420,6 +423,14 @@ def test_a_signal_while_a_long_message_is_read(
     last = json.loads(out.splitlines()[-1])
     assert (last["type"], last["finish_reason"], last["text"]) == ("end", "interrupted", "")
     assert [role for role, _ in saved.said()] == ["user", "assistant"]
+
+
+def test_a_context_that_fills_up_in_the_reasoning_is_said(chat: Ask, scripted: Build) -> None:
+    """There is no word of an answer."""
+    model = scripted(["<think>", "on ", "and "], loop=True, stem="pondering")
+    done = chat("-m", model, "-c", "64", input=b"hello\n")
+    assert (done.code, done.out) == (3, b"\n")
+    done.check_line("warning", "answer 1 was cut: context")
 
 
 # On from a pipe to the terminal.

@@ -251,6 +251,24 @@ def test_a_reply_cut_by_the_context_goes_on_when_something_can_go(
     assert len(session.conversation.window()) < len(session.conversation.entries())
 
 
+@pytest.mark.parametrize("mode", ["drop", "stop"])
+def test_more_than_a_template_can_be_given_goes_on(chat: Chat, emoji_gguf: Path, mode: str) -> None:
+    """The oldest of it is dropped before anything is rendered."""
+    session = chat(emoji_gguf, ctx_size=512, on_full=mode)
+    for number in range(9):
+        session.conversation.say(f"message {number} " + "x" * 1_000_000)
+        session.conversation.reply("yes", finish="eos")
+    session.conversation.say("and briefly?")
+    session.conversation.reply("yes", finish="eos")
+    if mode == "stop":
+        with pytest.raises(ContextError, match=r"tokens and the context holds 512: /clear"):
+            session.say("hello", [])
+        return
+    assert session.say("hello", []).kept
+    assert [one.content for one in session.conversation.window()[::2]] == ["and briefly?", "hello"]
+    assert len(session.conversation.entries()) == 22
+
+
 def test_a_chat_is_resumed_from_its_state(chat: Chat, starter_gguf: Path) -> None:
     session = chat(starter_gguf, max_tokens=6)
     session.say("Tell me about the sea. " * 20, [])
