@@ -54,8 +54,9 @@ class ExternalEditor:
                 *words, stdin=self._keyboard, stdout=self._output, stderr=self._output
             )
         except OSError as error:
+            why = "it is a folder" if os.path.isdir(words[0]) else error.strerror
             raise UsageError(
-                f"the editor {words[0]} does not start: {error.strerror}; set EDITOR to another"
+                f"the editor {words[0]} does not start: {why}; set EDITOR to another"
             ) from error
         try:
             return await self._process.wait()

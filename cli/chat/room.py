@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nextok.backends.template_limits import MAX_SIZE
 from nextok.cli.chat.rendering import Begun, Rendering
 from nextok.cli.settings import FullMode
-from nextok.generation.context_policy import fit, reserve_for
+from nextok.generation.context_policy import Fit, fit, reserve_for
 from nextok.generation.conversation import Conversation
 from nextok.generation.errors import ContextError
 from nextok.generation.message import Message
@@ -50,25 +50,12 @@ class Room:
                 return  # the tokens of a reply make room for more of it: see `within`
             messages = messages[:-1]  # it is the last reply, which goes on
         reserve = reserve_for(max_tokens, self._context_size) if mode == "drop" else 1
-
-        def count(some: Sequence[Message]) -> int:
-            estimate = self._estimate(some)
-            return estimate or len(self._rendering.tokens(some, begun).ids)
-
-        try:
-            fitting = fit(messages, count=count, context_size=self._context_size, reserve=reserve)
-        except ContextError:
-            if begun is None:
-                raise
-            raise ContextError(
-                f"the last message and its reply alone fill the context of {self._context_size} "
-                "tokens: /clear begins anew, a larger --ctx-size holds more"
-            ) from None
+        fitting = self._fitting(messages, reserve, begun)
         if fitting.dropped_messages == 0:
             return
         if mode == "stop":
             raise ContextError(
-                f"the conversation has {count(messages)} tokens and the context holds "
+                f"the conversation has {self._count(messages, begun)} tokens and the context holds "
                 f"{self._context_size}: /clear begins anew, --on-full drop forgets the oldest"
             )
         window = conversation.window()
@@ -77,6 +64,26 @@ class Room:
             f"the context is full: the oldest {fitting.dropped_messages} messages, "
             f"{fitting.dropped_tokens:,} tokens, are no longer read"
         )
+
+    def _fitting(self, messages: Sequence[Message], reserve: int, begun: Begun | None) -> Fit:
+        try:
+            return fit(
+                messages,
+                count=lambda some: self._count(some, begun),
+                context_size=self._context_size,
+                reserve=reserve,
+            )
+        except ContextError:
+            if begun is None:
+                raise
+            raise ContextError(
+                f"the last message and its reply alone fill the context of {self._context_size} "
+                "tokens: /clear begins anew, a larger --ctx-size holds more"
+            ) from None
+
+    def _count(self, messages: Sequence[Message], begun: Begun | None) -> int:
+        estimate = self._estimate(messages)
+        return estimate or len(self._rendering.tokens(messages, begun).ids)
 
     def _estimate(self, messages: Sequence[Message]) -> int:
         """About how many tokens, if the context or a template has no room for them; else 0."""

@@ -73,7 +73,10 @@ def test_what_was_not_changed_keeps_its_line_end() -> None:
     assert edited("pass", "a\n\n") == "a\n\n"
 
 
-def test_a_program_that_does_not_start_is_named() -> None:
-    editor = ExternalEditor({"EDITOR": "/no/editor"}, keyboard=0, output=1)
-    with pytest.raises(UsageError, match="/no/editor does not start: No such file"):
+@pytest.mark.parametrize(
+    ("name", "why"), [("/no/editor", "No such file or directory"), (os.sep, "it is a folder")]
+)
+def test_a_program_that_does_not_start_is_named(name: str, why: str) -> None:
+    editor = ExternalEditor({"EDITOR": name}, keyboard=0, output=1)
+    with pytest.raises(UsageError, match=f"{name} does not start: {why}; set EDITOR"):
         asyncio.run(editor.edited("text"))
