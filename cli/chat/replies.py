@@ -61,7 +61,8 @@ class Replies:
 
     def _can_make_room(self) -> bool:
         session = self._session
-        return session.resolved.chat.on_full == "drop" and len(session.conversation.window()) > 1
+        asked = [one for one in session.conversation.window() if one.role == "user"]
+        return session.resolved.chat.on_full == "drop" and len(asked) > 1
 
     def _shown(self, think: ThinkMode) -> list[Answer]:
         latency = self._latency()

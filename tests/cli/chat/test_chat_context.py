@@ -121,7 +121,10 @@ def test_the_bar_of_a_reply_that_has_slid(talk: Talk, loop_gguf: Path) -> None:
 
 def test_a_first_reply_that_fills_the_context_cannot_go_on(talk: Talk, loop_gguf: Path) -> None:
     chat = talk(loop_gguf, "-c", "128", columns=120)
-    said = chat.say("hello")
+    chat.say("/set n 5")
+    chat.say("hello")
+    chat.say("/set n -1")
+    said = chat.say("/continue")
     assert "the context is full · /clear begins anew, a larger --ctx-size holds more" in said
     assert " ".join(chat.say("/continue")) == (
         "error: the last message and its reply alone fill the context of 128 tokens: "
