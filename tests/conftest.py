@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,16 @@ _fakehub = _beside("fakehub")
 _tiny_gguf = _beside("tiny_gguf")
 
 Build = Callable[..., Path]
+
+
+def pytest_configure() -> None:
+    """Under nohup every process that a test starts would ignore SIGHUP, as it should."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two a CPU: half of the tests wait at a terminal, for a process or for a clock."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)
