@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib.util
 import os
 import signal
@@ -32,8 +33,11 @@ Build = Callable[..., Path]
 
 
 def pytest_configure() -> None:
-    """Under nohup every process that a test starts would ignore SIGHUP, as it should."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    """Once, for all the processes that tests start."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup they would ignore it, as they should
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        for folder in ("generation", "backends", "lab", "cli"):
+            compileall.compile_dir(Path(__file__).parents[1] / folder, quiet=2, workers=2)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -49,8 +53,8 @@ def isolation(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
     for name, folder in (("CONFIG", ".config"), ("CACHE", ".cache"), ("DATA", ".local/share")):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / ".local/state"))
-    # Else each process that a test starts would compile all its modules for itself alone.
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    # All modules are compiled already; a process that may write only short files would cut them.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name in list(os.environ):
