@@ -385,6 +385,7 @@ def begin(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={**os.environ, "NEXTOK_THREADS": "1"},
+        bufsize=0,  # communicate would not see what a buffer has read ahead
         **options,
     )
 

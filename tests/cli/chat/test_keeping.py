@@ -29,6 +29,9 @@ NEXTOK = str(Path(sys.executable).with_name("nextok"))
 HANG = 60
 EMOJI = "Hi 😀 bye"
 KILLS = 50
+UNANSWERED = (
+    b"nextok: warning: the message that was not answered stays in a branch: /branches has it\n"
+)
 
 Ask = Callable[..., Any]
 Build = Callable[..., Path]
@@ -203,7 +206,8 @@ def test_killed_at_any_instant(saved: Any, tmp_path: Path) -> None:
         time.sleep(dice.random() * 0.01)
         process.kill()
         _, err = process.communicate(timeout=HANG)
-        assert (process.returncode, err) == (-signal.SIGKILL, b"")
+        assert process.returncode == -signal.SIGKILL
+        assert err in (b"", UNANSWERED)  # of the run before
         if answers:
             turns += check_cut_chat(saved.path(saved.names()[0]), output)
     assert turns  # how many depends on the machine
