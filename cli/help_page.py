@@ -1,7 +1,7 @@
 """What `--help` prints, from the tables of commands and flags; no command's module is imported.
 
 Rendered here and not by Typer, whose renderer imports a Markdown parser and a syntax highlighter:
-250 ms a page.
+250 ms a page. The panels are laid out here, too: rich's tables cost as much as all the rest.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
 
-from rich.box import ROUNDED
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.panel import Panel
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from nextok.cli.commands import COMMANDS, DEFAULT, Command
@@ -39,7 +37,19 @@ _ROOT_OPTIONS = (
 )
 _HELP_FLAG = ("-h, --help", "Print this page.")
 
-Row = tuple[RenderableType, RenderableType]
+Row = tuple[Text, Text]
+
+
+class Panel(NamedTuple):
+    """A box of names and what they mean."""
+
+    title: str
+    rows: Sequence[Row]
+    widest: int = 34
+    """Cells that a name may take before it is folded."""
+
+
+Page = Sequence[Text | Panel]
 
 
 def print_help(command: Command | None) -> None:
@@ -49,67 +59,87 @@ def print_help(command: Command | None) -> None:
     sys.stdout.write(rendered(page, is_terminal(sys.stdout)))
 
 
-def rendered(page: RenderableType, terminal: bool) -> str:
+def rendered(page: Page, terminal: bool) -> str:
     """The page as text, as wide as the terminal but no wider than reads well."""
     color = use_color("auto", terminal=terminal, environ=os.environ)
-    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    width = max(min(shutil.get_terminal_size().columns, _WIDEST), 40)
     text = io.StringIO()
     console = Console(
         file=text,
-        width=max(width, 40),
+        width=width,
         force_terminal=color,
         color_system="standard" if color else None,
         highlight=False,
         legacy_windows=False,
     )
-    console.print(page)
+    lines = (line for part in page for line in _laid_out(part, width, console))
+    console.print(Text("\n").join(lines), soft_wrap=True)
     return text.getvalue()
 
 
-def root_page() -> RenderableType:
+def root_page() -> Page:
     """What nextok is, its commands, and where to read on."""
-    commands = [(_command_name(one), Text(one.help)) for one in COMMANDS]
-    options: list[Row] = [(Text(name, "bold cyan"), Text(text)) for name, text in _ROOT_OPTIONS]
-    examples: list[Row] = [(Text(line, "green"), Text(text, "dim")) for line, text in _EXAMPLES]
-    return Group(
+    options = [(Text(name, "bold cyan"), Text(text)) for name, text in _ROOT_OPTIONS]
+    examples = [(Text(line, "green"), Text(text, "dim")) for line, text in _EXAMPLES]
+    return (
         _usage("[COMMAND] [OPTIONS] [WORDS]..."),
-        Padding(Text(_SUMMARY), (1, 1)),
-        _panel("Commands", commands),
-        _panel("Options", options),
-        _panel("Examples", examples, widest=52),
-        Padding(_pointer(), (0, 1)),
+        Text(f"\n{_SUMMARY}\n"),
+        Panel("Commands", [(_command_name(one), Text(one.help)) for one in COMMANDS]),
+        Panel("Options", options),
+        Panel("Examples", examples, widest=52),
+        _pointer(),
     )
 
 
-def command_page(command: Command) -> RenderableType:
+def command_page(command: Command) -> Page:
     """A command, its words and its flags, panel by panel."""
     words = f" [{command.word}]{'...' if command.many else ''}" if command.word else ""
-    parts: list[RenderableType] = [
+    parts: list[Text | Panel] = [
         _usage(f"{command.name} [OPTIONS]{words}"),
-        Padding(Text(command.help), (1, 1)),
+        Text(f"\n{command.help}\n"),
     ]
     if command.word:
-        parts.append(_panel("Arguments", [(Text(command.word, "bold yellow"), command.word_help)]))
+        row = (Text(command.word, "bold yellow"), Text(command.word_help))
+        parts.append(Panel("Arguments", [row]))
     flags = flags_of(command.name)
     for name in dict.fromkeys(flag.panel for flag in flags):
-        parts.append(_panel(name, [_flag_row(flag) for flag in flags if flag.panel == name]))
-    parts.append(_panel("Help", [(Text(_HELP_FLAG[0], "bold cyan"), Text(_HELP_FLAG[1]))]))
-    parts.append(Padding(_ambient(flags), (0, 1)))
-    return Group(*parts)
+        parts.append(Panel(name, [_flag_row(flag) for flag in flags if flag.panel == name]))
+    parts.append(Panel("Help", [(Text(_HELP_FLAG[0], "bold cyan"), Text(_HELP_FLAG[1]))]))
+    parts.append(_ambient(flags))
+    return parts
 
 
-def _usage(pieces: str) -> RenderableType:
-    usage = Text.assemble(("Usage: ", "yellow"), ("nextok ", "bold"), (pieces, "bold"))
-    return Padding(usage, (1, 1, 0, 1))
+def _laid_out(part: Text | Panel, width: int, console: Console) -> Iterator[Text]:
+    """The lines of a part of a page, none wider than it."""
+    if isinstance(part, Panel):
+        yield from _box(part, width, console)
+    else:
+        for line in part.wrap(console, width - 2, overflow="fold"):
+            yield Text(" ").append_text(line)
 
 
-def _panel(title: str, rows: Iterable[Row], widest: int = 34) -> RenderableType:
-    table = Table(box=None, show_header=False, expand=True, pad_edge=False, padding=(0, 1))
-    table.add_column(max_width=widest, overflow="fold")
-    table.add_column(ratio=1)
-    for row in rows:
-        table.add_row(*row)
-    return Panel(table, title=title, title_align="left", border_style="dim", box=ROUNDED)
+def _box(panel: Panel, width: int, console: Console) -> Iterator[Text]:
+    names = min(max(name.cell_len for name, _ in panel.rows), panel.widest, width // 2)
+    texts = width - names - 6
+    yield Text(f"╭─ {panel.title} ".ljust(width - 1, "─") + "╮", "dim")
+    for name, text in panel.rows:
+        left = name.wrap(console, names, overflow="fold")
+        right = text.wrap(console, texts, overflow="fold")
+        for one, other in zip_longest(left, right, fillvalue=Text()):
+            yield Text.assemble(
+                ("│ ", "dim"), _filled(one, names + 2), _filled(other, texts), (" │", "dim")
+            )
+    yield Text("╰" + "─" * (width - 2) + "╯", "dim")
+
+
+def _filled(line: Text, cells: int) -> Text:
+    line = line.copy()
+    line.pad_right(cells - line.cell_len)
+    return line
+
+
+def _usage(pieces: str) -> Text:
+    return Text.assemble("\n", ("Usage: ", "yellow"), ("nextok ", "bold"), (pieces, "bold"))
 
 
 def _command_name(command: Command) -> Text:
