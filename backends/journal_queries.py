@@ -20,7 +20,7 @@ LENGTHS = """
 COUNT = "SELECT COUNT(*) FROM generation WHERE model_id = ? AND {figure} IS NOT NULL {since}"
 NTH = """
     SELECT {figure} FROM generation WHERE model_id = ? AND {figure} IS NOT NULL {since}
-    ORDER BY {figure} {order} LIMIT 1 OFFSET ?
+    ORDER BY {figure} {order} LIMIT ? OFFSET ?
 """
 _SINCE = "AND ended_at >= {since!r}"
 """Left out where it is not needed: it makes a walk through an index nearly twice as long."""
@@ -95,8 +95,7 @@ class JournalQueries:
         """
         position = (count - 1) * percent / 100
         below = int(position)
-        low = self._nth(figure, model, below, count)
-        high = self._nth(figure, model, min(below + 1, count - 1), count)
+        low, high = self._neighbours(figure, model, below, count)
         return low + (high - low) * (position - below)
 
     def last(self, most: int, models: Sequence[LoggedModel]) -> list[Row]:
@@ -123,13 +122,18 @@ class JournalQueries:
         pages = self._connection.execute("PRAGMA page_count").fetchone()[0]
         return int(pages * self._connection.execute("PRAGMA page_size").fetchone()[0])
 
-    def _nth(self, figure: str, model: LoggedModel, index: int, count: int) -> float:
-        """From the nearer end: an index is walked one by one."""
+    def _neighbours(
+        self, figure: str, model: LoggedModel, index: int, count: int
+    ) -> tuple[float, float]:
+        """The values at an index and after it, the last one twice. Found from the nearer end: an
+        index is walked one by one."""
         backwards = index > count // 2
         query = NTH.format(figure=figure, since=self._since, order="DESC" if backwards else "ASC")
-        steps = count - 1 - index if backwards else index
-        found = self._connection.execute(query, (model.id, steps)).fetchone()
-        return float(found[0])
+        steps = max(0, count - 2 - index) if backwards else index
+        wanted = min(2, count - index)
+        rows = self._connection.execute(query, (model.id, wanted, steps)).fetchall()
+        values = sorted(float(value) for (value,) in rows)
+        return values[0], values[-1]
 
 
 def _row(values: Sequence[object]) -> Row:

@@ -28,6 +28,8 @@ from nextok.generation.finish import FinishReason
 
 # What comes after the load is imported then.
 if TYPE_CHECKING:
+    from nextok.cli.batch_guesses import BatchGuesses
+    from nextok.cli.batch_plan import Plan
     from nextok.cli.batch_prompts import Prepared
     from nextok.cli.batch_run import BatchRun
 
@@ -143,15 +145,34 @@ class _Batch:
 
         trained = loaded.weights.trained_context
         warn_beyond_training(loaded.engine.ctx_size, trained, self._console)
+        plan = made_plan(prepared, loaded, self._model, self._say)
         return BatchRun(
             loaded,
             prepared,
-            made_plan(prepared, loaded, self._model, self._say),
+            plan,
+            self._guesses(loaded, prepared, plan),
             model="toy" if self._model is None else self._model.stem,
             results=results,
             abort=self._abort,
             watcher=self._watcher,
             status=self._status,
+        )
+
+    def _guesses(
+        self, loaded: Loaded, prepared: Sequence[Prepared], plan: Plan
+    ) -> BatchGuesses | None:
+        """What guesses ahead; imported where something is to."""
+        if not loaded.guesses:
+            return None
+        from nextok.cli.batch_guesses import batch_guesses
+
+        return batch_guesses(
+            loaded,
+            plan.options(loaded),
+            self._abort,
+            self._console,
+            parallel=plan.parallel,
+            repeatable=any(one.repeatable for one in prepared),
         )
 
     def _say(self, words: str) -> None:

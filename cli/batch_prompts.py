@@ -18,6 +18,7 @@ from nextok.cli.prompting import (
     templated,
 )
 from nextok.cli.settings import StopSettings
+from nextok.cli.thread_choice import is_repeatable
 from nextok.generation.errors import ContextError, UsageError
 from nextok.generation.message import Message
 
@@ -33,6 +34,8 @@ class Prepared(NamedTuple):
     prompt: PromptTokens
     sampling: Sampling
     """Its seed is drawn."""
+    repeatable: bool
+    """Whether the same tokens are expected of every run."""
     stops: StopSettings
     stop_strings: Sequence[str]
     conditions: str
@@ -76,6 +79,7 @@ class Preparation:
             line=line,
             prompt=prompt,
             sampling=drawn(resolved, self._loaded.weights),
+            repeatable=is_repeatable(resolved),
             stops=resolved.stops,
             stop_strings=stop_strings(resolved),
             conditions=self._conditions.digest(line),

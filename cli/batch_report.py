@@ -10,6 +10,7 @@ from nextok.cli.batch_prompts import Prepared
 from nextok.cli.journaling import Begun, Notes
 from nextok.cli.loaded import Loaded
 from nextok.cli.oneshot import facts, splitter
+from nextok.cli.report import guesses_report
 from nextok.generation.events import Finish
 from nextok.generation.reasoning import Span, SpanKind
 
@@ -62,6 +63,8 @@ def result(said: Said, model: str, *, exact: bool) -> Mapping[str, object]:
     reasoning = said.text(SpanKind.REASONING)
     if reasoning is not None:
         found["reasoning"] = reasoning
+    if finish.speculation is not None:
+        found["speculation"] = guesses_report(finish.speculation)
     if finish.error is not None:
         found["error"] = str(finish.error)
     return found

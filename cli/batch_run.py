@@ -23,6 +23,7 @@ from nextok.generation.request import Request
 
 if TYPE_CHECKING:
     from nextok.backends.weights import Chain, Context
+    from nextok.cli.batch_guesses import BatchGuesses
 
 #: Endings of the whole run, after which a line is not answered: it will be another time.
 _UNFINISHED = (FinishReason.INTERRUPTED, FinishReason.DISCONNECTED)
@@ -46,6 +47,7 @@ class BatchRun:
         loaded: Loaded,
         prepared: Sequence[Prepared],
         plan: Plan,
+        guesses: BatchGuesses | None,
         *,
         model: str,
         results: Results,
@@ -59,6 +61,7 @@ class BatchRun:
         self._loaded = loaded
         self._prepared = prepared
         self._plan = plan
+        self._guesses = guesses
         self._model = model
         self._results = results
         self._abort = abort
@@ -77,6 +80,8 @@ class BatchRun:
             self._take(event)
         if self._abort.reason is None:  # else the process ends, and the kernel frees its memory
             context.close()
+            if self._guesses is not None:
+                self._guesses.close()
             loaded.close()
 
     def _batch(self, context: Context) -> Batch:
@@ -91,6 +96,7 @@ class BatchRun:
             capacity=plan.context_size,
             rows=context.batch_size,
             shared=plan.shared,
+            guessing=None if self._guesses is None else self._guesses.guessing,
             root=plan.root,
             apart=not plan.unified,
         )

@@ -72,7 +72,7 @@ def as_json(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
         "timings": _timings(facts, outcome),
     }
     if finish.speculation is not None:
-        report["speculation"] = _speculation(finish.speculation)
+        report["speculation"] = guesses_report(finish.speculation)
     if outcome.reasoning is not None:
         report["reasoning"] = outcome.reasoning
     if finish.error is not None:
@@ -111,7 +111,8 @@ def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _speculation(figures: Speculation) -> dict[str, object]:
+def guesses_report(figures: Speculation) -> dict[str, object]:
+    """What guessing ahead came to."""
     return {**dataclasses.asdict(figures), "gain": _rounded(figures.gain, 2)}
 
 

@@ -23,7 +23,7 @@ from nextok.generation.speculation import Drafter, speculative_steps, unlimited
 from nextok.generation.step_costs import AssumedCosts, MeasuredCosts
 
 if TYPE_CHECKING:
-    from nextok.backends.weights import Weights
+    from nextok.backends.weights import Chain, Weights
     from nextok.cli.console import Console
     from nextok.cli.loaded import Loaded
     from nextok.generation.abort import Abort
@@ -37,8 +37,8 @@ spare for it."""
 _WIDE = ("F32", "F16", "BF16")
 
 
-class Source(Drafter, Protocol):
-    """A drafter that holds memory until it is closed."""
+class Source(Protocol):
+    """What drafters come from, and what they hold memory in."""
 
     @property
     def hope(self) -> float:
@@ -48,14 +48,20 @@ class Source(Drafter, Protocol):
     def cost(self) -> float:
         """What a guess is taken to cost where times may not decide, in plain steps."""
 
+    def drafter(self) -> Drafter:
+        """Another one, for a text of its own."""
+
     def close(self) -> None:
         """Free it."""
 
 
-class Lookup(NgramDrafter):
+class Lookup:
     """Guesses from the text itself: `--lookup`."""
 
     hope, cost = 0.5, 0.0
+
+    def drafter(self) -> Drafter:
+        return NgramDrafter()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -77,24 +83,42 @@ class DraftModel:
     ) -> None:
         """threads: how many to take now. EngineError when there is no context to be had."""
         self.cost = cost
-        size = min(options.context_size, weights.trained_context or options.context_size)
-        self._context = weights.open(options._replace(context_size=size), abort)
-        greedy = Sampling(seed=0, temperature=0.0)
-        self._sampler = weights.sampler(greedy, context_size=size, history=())
-        self._drafter = ModelDrafter(self._context, self._context.new_cache(), self._sampler)
+        most = weights.trained_context or options.context_size
+        if options.sequences == 1:
+            options = options._replace(context_size=min(options.context_size, most))
+        self._context = weights.open(options, abort)
+        self._size = options.context_size
+        self._weights = weights
         self._threads = threads
+        self._samplers: list[Chain] = []
+
+    def drafter(self) -> Drafter:
+        greedy = Sampling(seed=0, temperature=0.0)
+        sampler = self._weights.sampler(greedy, context_size=self._size, history=())
+        self._samplers.append(sampler)
+        drafter = ModelDrafter(self._context, self._context.new_cache(), sampler)
+        return _Paced(drafter, lambda: self._context.set_threads(self._threads()))
+
+    def close(self) -> None:
+        for sampler in self._samplers:
+            sampler.close()
+        self._context.close()
+
+
+class _Paced:
+    """A drafter whose threads are set before it computes."""
+
+    def __init__(self, drafter: Drafter, prepare: Callable[[], None]) -> None:
+        self._drafter = drafter
+        self._prepare = prepare
 
     def reset(self, prompt: Sequence[int]) -> None:
-        self._context.set_threads(self._threads())
+        self._prepare()
         self._drafter.reset(prompt)
 
     def propose(self, history: Sequence[int], limit: int) -> Sequence[int]:
-        self._context.set_threads(self._threads())
+        self._prepare()
         return self._drafter.propose(history, limit)
-
-    def close(self) -> None:
-        self._sampler.close()
-        self._context.close()
 
 
 class Speculation:
@@ -105,6 +129,7 @@ class Speculation:
         whether a token comes out the same however many rows its pass has.
         """
         self._source = source
+        self._drafter = source.drafter()
         self._exact = exact
         self._measured = MeasuredCosts()
         self._assumed = AssumedCosts(drafting=source.cost, row=row_cost)
@@ -121,7 +146,7 @@ class Speculation:
         """
         costs = self._assumed if repeatable and not self._exact else self._measured
         self._length = DraftLength(costs, hope=self._source.hope)
-        return lambda job: speculative_steps(job, self._source, self._length, room=room)
+        return lambda job: speculative_steps(job, self._drafter, self._length, room=room)
 
     def followed(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         """The same events; the last one says what guessing came to."""
@@ -149,21 +174,36 @@ def speculation(
     threads: how many the model's own context takes now. Raises ModelError for a draft model that
     does not fit, EngineError.
     """
+    source = guess_source(loaded, options, abort, console, threads=threads)
+    if source is None:
+        return None
+    return Speculation(source, row_cost=row_cost(loaded), exact=loaded.rows_are_exact)
+
+
+def guess_source(
+    loaded: Loaded,
+    options: ContextOptions,
+    abort: Abort,
+    console: Console,
+    *,
+    threads: Callable[[], int],
+) -> Source | None:
+    """The same for whoever has loops of its own."""
     if not loaded.weights.memory_can_be_cut:
         console.note(
             "one token a step: the memory of this model is a state, from which guesses "
             "cannot be taken back"
         )
         return None
-    source: Source = Lookup()
-    if loaded.draft is not None:
-        check_can_draft(loaded.draft, loaded.weights)
-        cost = loaded.draft.weight_bytes / loaded.weights.weight_bytes
-        source = DraftModel(loaded.draft, options, abort, cost=cost, threads=threads)
-    return Speculation(source, row_cost=_row_cost(loaded), exact=loaded.rows_are_exact)
+    if loaded.draft is None:
+        return Lookup()
+    check_can_draft(loaded.draft, loaded.weights)
+    cost = loaded.draft.weight_bytes / loaded.weights.weight_bytes
+    return DraftModel(loaded.draft, options, abort, cost=cost, threads=threads)
 
 
-def _row_cost(loaded: Loaded) -> float:
+def row_cost(loaded: Loaded) -> float:
+    """What another row of a pass is taken to cost where times may not decide, in plain steps."""
     if loaded.offloads:
         return _ROW_ON_GPU
     if loaded.draft is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from nextok.cli.flag_types import Path, Switch
-from nextok.cli.flags import GENERATION, Flag, flag
+from nextok.cli.flags import ANSWERING, Flag, flag
 
-_speculation = partial(flag, panel="Speculation", commands=GENERATION)
+_speculation = partial(flag, panel="Speculation", commands=ANSWERING)
 
 SPECULATION_FLAGS: tuple[Flag, ...] = (
     _speculation(

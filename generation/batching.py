@@ -1,5 +1,6 @@
 """The loop for many prompts at once: every pass carries one token of each sequence that speaks,
-and as much of the prompts that are not read yet as there is room for.
+with what is guessed to follow it, and as much of the prompts that are not read yet as there is room
+for.
 
 Promises each request the events of the single loop, in its own order; that who has finished is
 replaced before the next pass; and that nobody who speaks waits for a prompt longer than a pass.
@@ -9,17 +10,20 @@ Knows nothing of where requests come from, nor of what a sequence costs.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from nextok.generation.abort import Abort, Aborted
 from nextok.generation.account import Account
+from nextok.generation.batch_guessing import Guessing
 from nextok.generation.batch_slots import Slots
 from nextok.generation.errors import EngineError
-from nextok.generation.events import Finish, Prefill, Step, Token
+from nextok.generation.events import Finish, Prefill, Token
 from nextok.generation.finish import FinishReason
 from nextok.generation.model import Chunk, Logits, Model
 from nextok.generation.request import Request, Running, next_pass
+from nextok.generation.speculation import sample_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,8 @@ class Batch:
     apart: bool = False
     """Whether each sequence has a memory of its own: then the engine computes only neighbours
     together."""
+    guessing: Guessing | None = None
+    """What guesses ahead, if anything does; the memory must be one that can be cut."""
     root: bool = False
     """Whether one more sequence keeps it: where a memory cannot be cut back to it."""
 
@@ -97,14 +103,16 @@ class _Scheduler:
                 if self._batch.apart and self._next is None:
                     self._slots.close_ranks()
                     running = self._slots.running()
-                # 2. Pass: all that speak, and what is left of the prompts.
+                # 2. Propose: guess what comes next, as far as it pays.
+                if self._batch.guessing is not None:
+                    self._batch.guessing.propose(running, self._batch.rows)
+                # 3. Pass: all that speak, with their guesses, and what is left of the prompts.
                 chunks, readers = next_pass(running, self._batch.rows)
-                rows = iter(self._batch.model.extend(chunks))
-                # 3. Sample: each its own row.
-                now = self._batch.clock()
-                for one, chunk in zip(readers, chunks, strict=True):
-                    yield from self._passed(one, chunk, rows, now)
-                # 4. Stop? Time may be over.
+                began = self._batch.clock()
+                rows = self._batch.model.extend(chunks)
+                # 4. Sample: each its own rows.
+                yield from self._sample(chunks, readers, rows, began)
+                # 5. Stop? Time may be over.
                 yield from self._expire()
         except Aborted:
             yield from self._end_all(self._batch.abort.reason or FinishReason.INTERRUPTED, None)
@@ -145,33 +153,46 @@ class _Scheduler:
 
     # -- after a pass
 
-    def _passed(
-        self, one: Running, chunk: Chunk, rows: Iterator[Logits], now: float
+    def _sample(
+        self,
+        chunks: Sequence[Chunk],
+        readers: Sequence[Running],
+        rows: Sequence[Logits],
+        began: float,
     ) -> Iterator[Told]:
-        """What a pass means for one sequence."""
-        if one.token is None:
-            one.read += len(chunk.tokens)
-            one.last = now
-            yield Told(one.place, one.account.event(one.reading, now))
-        if chunk.rows:
-            yield from self._draw(one, next(rows))
+        """What a pass means for each of those it was for."""
+        reads = any(one.token is None for one in readers)
+        left, now = iter(rows), self._batch.clock()
+        for one, chunk in zip(readers, chunks, strict=True):
+            if one.token is None:
+                one.read += len(chunk.tokens)
+                one.last = now
+                yield Told(one.place, one.account.event(one.reading, now))
+            if chunk.rows:
+                yield from self._draw(one, list(islice(left, chunk.rows)), began)
+        if self._batch.guessing is not None and not reads:
+            self._batch.guessing.took(self._batch.clock() - began)
 
-    def _draw(self, one: Running, logits: Logits) -> Iterator[Told]:
+    def _draw(self, one: Running, rows: Sequence[Logits], began: float) -> Iterator[Told]:
+        is_end = self._batch.is_end
         try:
-            token = one.request.sampler.sample(logits)
+            drawn, is_over = sample_rows(one.request.sampler, is_end, rows, one.draft)
         except EngineError as error:
             yield self._end(one, FinishReason.ERROR, error)
             return
-        if self._batch.is_end(token):
-            yield self._end(one, FinishReason.EOS)
-            return
         now = self._batch.clock()
-        event = one.account.event(Step(token, now, now - one.last), now)
-        one.token, one.last, one.produced = token, now, one.produced + 1
-        yield Told(one.place, event)
-        reason = one.ended()
-        if reason is not None:
-            yield self._end(one, reason)
+        if one.guesses is not None:
+            one.guesses.length.learn(drawn, now - began)
+        reason = None
+        for step in one.steps(drawn[: len(drawn) - is_over], now):
+            yield Told(one.place, one.account.event(step, now))
+            reason = one.ended()
+            if reason is not None:
+                break
+        if reason is not None or is_over:
+            yield self._end(one, reason or FinishReason.EOS)
+        elif one.draft:
+            one.cache.trim(len(one.history) - 1)  # less what was not drawn
 
     # -- endings
 
@@ -188,4 +209,7 @@ class _Scheduler:
     def _end(self, one: Running, reason: FinishReason, error: Exception | None = None) -> Told:
         """Its sequence is free from here on."""
         self._slots.release(one)
-        return Told(one.place, one.account.finish(reason, error, self._batch.clock()))
+        finish = one.account.finish(reason, error, self._batch.clock())
+        if self._batch.guessing is not None:
+            finish = replace(finish, speculation=self._batch.guessing.release(one))
+        return Told(one.place, finish)

@@ -5,13 +5,15 @@ Promises no work: whoever schedules passes asks what is next and says what came 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nextok.generation.account import Account
-from nextok.generation.events import Prefill
+from nextok.generation.draft_length import DraftLength
+from nextok.generation.events import Prefill, Step
 from nextok.generation.finish import FinishReason
 from nextok.generation.model import Cache, Chunk, Sampler
+from nextok.generation.speculation import Drafter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,16 @@ class Request:
         return min(self.context_size, len(self.prompt) + max(1, self.max_tokens))
 
 
+@dataclass
+class Guesses:
+    """What guesses ahead for one request."""
+
+    drafter: Drafter
+    length: DraftLength
+    has_read: bool = False
+    """Whether the drafter knows the prompt: it is told when it is asked for the first time."""
+
+
 class Running:
     """A request with a sequence."""
 
@@ -48,13 +60,30 @@ class Running:
         self.account = account
         self.cached = self.read = len(cache.tokens)
         """Tokens of the prompt that are read."""
-        self.token: int | None = None
-        """Drawn and not decoded yet; None while the prompt is read."""
-        self.produced = 0
+        self.history = list(request.prompt)
+        """The prompt and all that was said since."""
+        self.guesses: Guesses | None = None
+        self.draft: list[int] = []
+        """Guesses that the next pass is to verify."""
         self.last = 0.0
         """When its last token was drawn, or the prompt was read."""
         self.deadline: float | None = None
         self.first_token_deadline: float | None = None
+
+    @property
+    def produced(self) -> int:
+        """Tokens that were said."""
+        return len(self.history) - len(self.request.prompt)
+
+    @property
+    def token(self) -> int | None:
+        """Drawn and not decoded yet; None while the prompt is read."""
+        return self.history[-1] if self.produced else None
+
+    @property
+    def room(self) -> int:
+        """How many guesses may be verified: if all come true there is one token more."""
+        return self.request.most - len(self.history) - 1
 
     @property
     def unread(self) -> int:
@@ -86,13 +115,21 @@ class Running:
         tokens = self.request.prompt[self.read : self.read + room]
         return Chunk(self.cache, tokens, rows=int(len(tokens) == self.unread))
 
+    def steps(self, drawn: Sequence[int], now: float) -> Iterator[Step]:
+        """What it says in one pass, token by token; each is a part of it when it was taken."""
+        gap = (now - self.last) / max(1, len(drawn))
+        self.last = now
+        for index, token in enumerate(drawn):
+            self.history.append(token)
+            yield Step(token, now, gap, drafted=self.draft[index : index + 1] == [token])
+
     def ended(self) -> FinishReason | None:
         """Whether it has said enough, and why."""
         if self.account.stop is not None:
             return FinishReason.STOP
         if self.produced == self.request.max_tokens:
             return FinishReason.LENGTH
-        if len(self.request.prompt) + self.produced >= self.request.context_size:
+        if len(self.history) >= self.request.context_size:
             return FinishReason.CONTEXT
         return None
 
@@ -102,7 +139,7 @@ def next_pass(running: Sequence[Running], rows: int) -> tuple[list[Chunk], list[
 
     All that speak are in it; what is left is for those that read, first come, first served.
     """
-    room = rows - sum(one.token is not None for one in running)
+    room = rows - sum(1 + len(one.draft) for one in running if one.token is not None)
     rooms: dict[int, int] = {}
     for one in sorted(running, key=lambda one: one.place):
         if one.token is None:
@@ -111,7 +148,7 @@ def next_pass(running: Sequence[Running], rows: int) -> tuple[list[Chunk], list[
     chunks, readers = [], []
     for one in running:
         if one.token is not None:
-            chunks.append(Chunk(one.cache, (one.token,)))
+            chunks.append(Chunk(one.cache, (one.token, *one.draft), rows=1 + len(one.draft)))
         elif rooms[one.place]:
             chunks.append(one.piece(rooms[one.place]))
         else:

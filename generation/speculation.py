@@ -17,7 +17,7 @@ from nextok.generation.errors import EngineError
 from nextok.generation.events import Prefill, Step
 from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job, Steps, check_fits, prefill
-from nextok.generation.model import Chunk, Logits
+from nextok.generation.model import Chunk, Logits, Sampler
 
 MOST_DRAFTS = 62
 """From 64 rows in a pass on engines compute with other kernels, and rows come out different."""
@@ -60,7 +60,7 @@ def speculative_steps(
     try:
         while True:
             # 2. Sample: from row after row, as long as what is drawn was drafted.
-            drawn, is_over = _sample(job, rows, draft)
+            drawn, is_over = sample_rows(job.sampler, job.is_end, rows, draft)
             now = job.clock()
             length.learn(drawn, now - began)
 
@@ -74,7 +74,10 @@ def speculative_steps(
 
             # 5. Propose: guess what comes next, as far as it pays.
             limit = length.limit(min(room(), _room(job, history)))
-            draft = length.choose(*_propose(job, drafter, history, limit, len(rows[0])))
+            guess, seconds = proposal(
+                drafter, history, limit, is_end=job.is_end, vocabulary=len(rows[0]), clock=job.clock
+            )
+            draft = length.choose(guess, seconds)
 
             # 6. Verify: the last token and the drafts in one pass; it makes a row for each.
             last, began = now, job.clock()
@@ -90,17 +93,19 @@ def _prefill(job: Job, drafter: Drafter) -> Generator[Prefill, None, Logits]:
     return (yield from reading)
 
 
-def _sample(job: Job, rows: Sequence[Logits], draft: Sequence[int]) -> tuple[list[int], bool]:
+def sample_rows(
+    sampler: Sampler, is_end: Callable[[int], bool], rows: Sequence[Logits], draft: Sequence[int]
+) -> tuple[list[int], bool]:
     """What is drawn, all but the last of it drafted; and whether the last is an end token."""
     drawn: list[int] = []
     for logits, drafted in zip(rows, [*draft, None], strict=True):
         try:
-            drawn.append(job.sampler.sample(logits))
+            drawn.append(sampler.sample(logits))
         except EngineError:
             if not drawn:
                 raise
             break  # what was drawn is told first: the next pass comes to the same row
-        if job.is_end(drawn[-1]):
+        if is_end(drawn[-1]):
             return drawn, True
         if drawn[-1] != drafted:
             break
@@ -155,17 +160,23 @@ def _room(job: Job, history: Sequence[int]) -> int:
     return min(most - len(history) - 1, job.model.batch_size - 1, MOST_DRAFTS)
 
 
-def _propose(
-    job: Job, drafter: Drafter, history: Sequence[int], limit: int, vocabulary: int
+def proposal(
+    drafter: Drafter,
+    history: Sequence[int],
+    limit: int,
+    *,
+    is_end: Callable[[int], bool],
+    vocabulary: int,
+    clock: Callable[[], float],
 ) -> tuple[list[int], float]:
     """Guesses up to the first that nothing could follow; and the seconds it took to make them."""
     if limit < 1:
         return [], 0.0
-    began = job.clock()
+    began = clock()
     guess = list(drafter.propose(history, limit))[:limit]
-    seconds = job.clock() - began
+    seconds = clock() - began
     for index, token in enumerate(guess):
-        if not 0 <= token < vocabulary or job.is_end(token):
+        if not 0 <= token < vocabulary or is_end(token):
             return guess[:index], seconds
     return guess, seconds
 
