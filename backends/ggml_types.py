@@ -6,11 +6,10 @@ Knows nothing of files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class GgmlType:
+class GgmlType(NamedTuple):
     """Numbers are stored in blocks of `block` values, `size` bytes each."""
 
     name: str

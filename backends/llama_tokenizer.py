@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import compress, repeat
 
 from nextok.backends.llama_library import library
 from nextok.generation.errors import EngineError
@@ -94,7 +95,8 @@ class LlamaTokenizer:
 
     @cached_property
     def _end_tokens(self) -> list[int]:
-        return [token for token in range(self._size) if self.is_end(token)]
+        is_end, every = self._llama.llama_vocab_is_eog, range(self._size)
+        return list(compress(every, map(is_end, repeat(self.vocabulary), every)))
 
     def spell_out(self, texts: Iterable[str]) -> None:
         """From now on the control tokens in `texts` are spelt like any other token."""

@@ -8,7 +8,7 @@ those of the whole rendered text encoded at once, as the reference does it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.backends.chat_template import ChatTemplate
 from nextok.backends.text_origin import Origin
@@ -19,8 +19,7 @@ from nextok.generation.reasoning import opened_by
 _PIECE, _LONGEST_NAME = 16_384, 512
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatPrompt:
+class ChatPrompt(NamedTuple):
     """A conversation as the model gets it."""
 
     text: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from nextok.cli.answer import Answer
 from nextok.cli.report import Outcome, RunFacts
@@ -33,7 +32,7 @@ class Delivery:
     def event(self, event: Event) -> None:
         """Hand one event on, and the last one's consequences."""
         if isinstance(event, Threads) and self.facts is not None:
-            self.facts = replace(self.facts, threads=event.threads)
+            self.facts = self.facts._replace(threads=event.threads)
         if isinstance(event, (Prefill, Threads)):
             spans: list[Span] = []
         else:

@@ -7,7 +7,6 @@ answer does, so that a generation of which nobody could tell the end has a row, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nextok.generation.errors import ContextError, EngineError, NextokError, OutputError
@@ -86,7 +85,7 @@ class Notes:
             self._watch.prefill(self._clock(), done=event.done == event.total)
         elif isinstance(event, Threads):
             if self._facts is not None:  # in case nobody can tell the end
-                self._facts = replace(self._facts, threads=event.threads)
+                self._facts = self._facts._replace(threads=event.threads)
         elif isinstance(event, Finish):
             self._finish = event
 

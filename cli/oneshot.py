@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from nextok.backends.weights import Chain, Weights
@@ -97,7 +96,7 @@ class OneShot:
         guesses = self._speculation(loaded, size, paced)
         known = facts(loaded, tokens, sampling)
         start_seconds = loaded.at - loaded.load_seconds - self._started
-        known = replace(known, start_seconds=start_seconds)
+        known = known._replace(start_seconds=start_seconds)
         self._delivery.start(known, loaded.at, splitter(tokens))
         events = self._events(loaded, tokens, paced or model, sampler, guesses)
         for event in self._watcher.watched(paced.followed(events) if paced else events):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.generation.events import Finish, Speculation
 from nextok.generation.sampling import Sampling
 from nextok.generation.timings import Latency
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFacts:
+class RunFacts(NamedTuple):
     """What is known before the first token."""
 
     model: str
@@ -42,8 +40,7 @@ class RunFacts:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How it ended, and all that was said."""
 
     finish: Finish
@@ -113,13 +110,13 @@ def _timings(facts: RunFacts, outcome: Outcome) -> dict[str, object]:
 
 def guesses_report(figures: Speculation) -> dict[str, object]:
     """What guessing ahead came to."""
-    return {**dataclasses.asdict(figures), "gain": _rounded(figures.gain, 2)}
+    return {**figures._asdict(), "gain": _rounded(figures.gain, 2)}
 
 
 def _milliseconds(latency: Latency | None) -> dict[str, float] | None:
     if latency is None:
         return None
-    seconds = dataclasses.asdict(latency)
+    seconds = latency._asdict()
     return {name: round(value * 1000, 3) for name, value in seconds.items()}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from nextok.backends.draft_vocabulary import check_can_draft
@@ -153,7 +152,7 @@ class Speculation:
         with closing(events):
             for event in events:
                 if isinstance(event, Finish):
-                    event = replace(event, speculation=self._length.figures)
+                    event = event._replace(speculation=self._length.figures)
                 yield event
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ Knows nothing of where requests come from, nor of what a sequence costs.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -211,5 +211,5 @@ class _Scheduler:
         self._slots.release(one)
         finish = one.account.finish(reason, error, self._batch.clock())
         if self._batch.guessing is not None:
-            finish = replace(finish, speculation=self._batch.guessing.release(one))
+            finish = finish._replace(speculation=self._batch.guessing.release(one))
         return Told(one.place, finish)

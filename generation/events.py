@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nextok.generation.finish import FinishReason
 from nextok.generation.timings import Timings
 
 
-@dataclass(frozen=True)
-class Prefill:
+class Prefill(NamedTuple):
     """The model has read `done` of the prompt's `total` tokens, the first `cached` without work."""
 
     done: int
@@ -18,8 +16,7 @@ class Prefill:
     cached: int
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One token, as the loop makes it: no text yet. `drafted` if speculation guessed it."""
 
     id: int
@@ -31,11 +28,10 @@ class Step:
     drafted: bool = False
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """One token and the text that became certain with it: none, one or several characters."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name, which nobody calls
     id: int
     text: str
     at: float
@@ -45,8 +41,7 @@ class Token:
     drafted: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Speculation:
+class Speculation(NamedTuple):
     """What guessing ahead came to."""
 
     drafted: int
@@ -59,16 +54,14 @@ class Speculation:
     """How many times as fast as one token a step it was; None where that cannot be told."""
 
 
-@dataclass(frozen=True)
-class Threads:
+class Threads(NamedTuple):
     """From token `index` on, `threads` compute, until there is another such event."""
 
-    index: int
+    index: int  # type: ignore[assignment]
     threads: int
 
 
-@dataclass(frozen=True)
-class Finish:
+class Finish(NamedTuple):
     """The end. `text` is what was held back until now and turned out to be no stop string."""
 
     reason: FinishReason

@@ -7,7 +7,7 @@ text, of stop strings, or of who reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nextok.generation.errors import ContextError
 from nextok.generation.events import Prefill, Step
@@ -17,8 +17,7 @@ from nextok.generation.model import Cache, Logits, Model, Sampler
 Steps = Generator[Prefill | Step, None, FinishReason]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """All that one generation needs."""
 
     model: Model

@@ -7,8 +7,7 @@ suite holds them all to it) can be run by every loop, sampler and experiment in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Logits(Protocol):
@@ -57,8 +56,7 @@ class Cache(Protocol):
         """Give the sequence back to the model."""
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Tokens to append to one sequence, and for how many of the last ones logits are wanted."""
 
     cache: Cache

@@ -8,8 +8,8 @@ the answer talks about.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class SpanKind(Enum):
@@ -21,8 +21,7 @@ class SpanKind(Enum):
     """The marks around reasoning, with the white space that sets them off from the answer."""
 
 
-@dataclass(frozen=True)
-class TagStyle:
+class TagStyle(NamedTuple):
     """How a family of models fences its reasoning."""
 
     opening: str

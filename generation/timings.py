@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class _Part(Enum):
@@ -20,8 +20,7 @@ STALL = 5.0
 """Times the median: a longer gap is a stall."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Latency:
+class Latency(NamedTuple):
     """The distribution of inter-token latencies, in seconds."""
 
     mean: float
@@ -45,8 +44,7 @@ class Latency:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timings:
+class Timings(NamedTuple):
     """When things happened in one generation: parts that never mix, and that add up.
 
     queue + prefill + first sample + all gaps + ending + rendering = total, in seconds.

@@ -7,7 +7,6 @@ it yields: only what happens between two tokens differs.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 
 from nextok.generation.events import Prefill, Step
 from nextok.generation.finish import FinishReason
@@ -21,7 +20,7 @@ def recomputing_steps(job: Job) -> Generator[Prefill | Step, None, FinishReason]
     while True:
         # 1. Forget everything, and read the whole text.
         job.cache.trim(0)
-        logits = yield from prefill(replace(job, prompt=text))
+        logits = yield from prefill(job._replace(prompt=text))
         # 2. Sample.
         token = job.sampler.sample(logits)
         now = job.clock()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -115,7 +115,7 @@ class Runs:
         reuse = PromptReuse(prefixes, at_once=at_once)
 
         def events(job: Job) -> Iterator[Event]:
-            return reuse.followed(events_of(replace(job, model=reuse.model(job.model, job.cache))))
+            return reuse.followed(events_of(job._replace(model=reuse.model(job.model, job.cache))))
 
         return self._run(prompt, events, options)
 

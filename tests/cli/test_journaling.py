@@ -12,7 +12,6 @@ import termios
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -470,7 +469,7 @@ def test_the_threads_are_those_at_the_end(row: Callable[[], Row], run_facts: Any
 def test_the_facts_of_the_end_are_those_of_the_row(row: Callable[[], Row], run_facts: Any) -> None:
     taken = notes([20.0])
     taken.start(run_facts, 19.0)
-    taken.finish(replace(run_facts, threads=4), Any)
+    taken.finish(run_facts._replace(threads=4), Any)
     assert taken.write(FinishReason.STALLED) is True
     assert row().threads == 4
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -359,7 +358,7 @@ def test_what_a_step_took_is_shared_among_its_tokens() -> None:
     text = text_of(Said(plain_steps(whole := job(max_tokens=80)), whole))
     ticks = itertools.count()
     drafter = knowing(text, wrong=lambda place: place == 25)
-    theirs = replace(job(max_tokens=20), clock=lambda: float(next(ticks)))
+    theirs = job(max_tokens=20)._replace(clock=lambda: float(next(ticks)))
     steps = Said(speculative_steps(theirs, drafter, Eager()), theirs).steps
     turns = [[*turn] for _, turn in itertools.groupby(steps, key=lambda step: step.at)]
     assert [len(turn) for turn in turns] == [1, 8, 11]
@@ -449,7 +448,7 @@ def test_sampled_output_has_the_distribution_of_the_model() -> None:
     seen: Counter[tuple[int, ...]] = Counter()
     accepted = 0
     for _ in range(runs):
-        made = replace(job(model, sampler=sampler, prompt=prompt, max_tokens=3), is_end=never)
+        made = job(model, sampler=sampler, prompt=prompt, max_tokens=3)._replace(is_end=never)
         said = Said(speculative_steps(made, drafter, Eager()), made)
         seen[tuple(said.tokens[:2])] += 1
         accepted += said.steps[1].drafted
@@ -477,7 +476,7 @@ def chances(model: ToyModel, text: Sequence[int]) -> Iterator[tuple[int, float]]
 def test_a_context_that_slides_does_so_at_the_same_places() -> None:
     def make() -> Job:
         made = job(Strict(context=40), max_tokens=150)
-        return replace(made, model=Sliding(made.model, keep=6))
+        return made._replace(model=Sliding(made.model, keep=6))
 
     plain = Said(plain_steps(ours := make()), ours)
     theirs = make()
@@ -499,7 +498,7 @@ class Uncuttable(ToyCache):
 def test_a_memory_that_cannot_be_cut_is_read_again_and_then_left_alone() -> None:
     text = text_of(Said(plain_steps(whole := job(max_tokens=60)), whole))
     drafter = knowing(text, wrong=lambda place: place == 30)
-    theirs = replace(job(Strict(context=256, batch=16), max_tokens=60), cache=Uncuttable())
+    theirs = job(Strict(context=256, batch=16), max_tokens=60)._replace(cache=Uncuttable())
     said = Said(speculative_steps(theirs, drafter, Eager()), theirs)
     assert (said.tokens, said.ledger) == (text[17:], text[:-1])
     assert isinstance(theirs.model, Strict)
