@@ -143,9 +143,9 @@ class Guessing:
             guesses.drafter,
             one.history,
             limit,
-            is_end=self._is_end,
-            vocabulary=self._vocabulary,
-            clock=self._clock,
+            self._is_end,
+            self._vocabulary,
+            self._clock,
         )
         return guesses.length.choose(guess, seconds)
 

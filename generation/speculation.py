@@ -74,10 +74,8 @@ def speculative_steps(
 
             # 5. Propose: guess what comes next, as far as it pays.
             limit = length.limit(min(room(), _room(job, history)))
-            guess, seconds = proposal(
-                drafter, history, limit, is_end=job.is_end, vocabulary=len(rows[0]), clock=job.clock
-            )
-            draft = length.choose(guess, seconds)
+            guess = proposal(drafter, history, limit, job.is_end, len(rows[0]), job.clock)
+            draft = length.choose(*guess)
 
             # 6. Verify: the last token and the drafts in one pass; it makes a row for each.
             last, began = now, job.clock()
@@ -164,7 +162,6 @@ def proposal(
     drafter: Drafter,
     history: Sequence[int],
     limit: int,
-    *,
     is_end: Callable[[int], bool],
     vocabulary: int,
     clock: Callable[[], float],

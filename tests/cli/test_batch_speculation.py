@@ -72,7 +72,9 @@ def test_a_memory_that_cannot_be_cut_goes_one_by_one(
 def test_a_model_of_another_vocabulary_is_refused(
     ask: Ask, song_gguf: Path, emoji_gguf: Path, prompts: Path
 ) -> None:
-    ask("batch", prompts, "-m", song_gguf, "--draft", emoji_gguf).check_failed(1, "cannot draft for song")
+    ask("batch", prompts, "-m", song_gguf, "--draft", emoji_gguf).check_failed(
+        1, "cannot draft for song"
+    )
 
 
 def test_results_without_guesses_are_gone_on_with(

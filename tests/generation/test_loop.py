@@ -209,7 +209,7 @@ def test_a_failing_engine_ends_it_after_what_was_said() -> None:
             return token
 
     setup = Setup(b"")
-    object.__setattr__(setup.job, "sampler", Broken(b"so far<"))
+    setup.job = setup.job._replace(sampler=Broken(b"so far<"))
     assert setup.events("<>") == "so far<"
     assert setup.finish.reason is FinishReason.ERROR
     assert str(setup.finish.error) == "NaN"
