@@ -102,6 +102,7 @@ class Journal:
             except (OSError, Broken, sqlite3.Error) as error:
                 raise JournalError(self._why(error)) from error
             try:
+                connection.execute("BEGIN")  # all answers are about one moment
                 yield JournalQueries(connection, since)
             except sqlite3.Error as error:
                 raise JournalError(self._why(error, version)) from error

@@ -17,7 +17,7 @@ LENGTHS = """
     SELECT finish, completion_tokens, COUNT(*) FROM generation
     WHERE model_id = ? {since} GROUP BY finish, completion_tokens
 """
-COUNT = "SELECT COUNT(*) FROM generation WHERE model_id = ? AND {figure} IS NOT NULL {since}"
+WITHOUT = "SELECT COUNT(*) FROM generation WHERE model_id = ? AND {figure} IS NULL {since}"
 NTH = """
     SELECT {figure} FROM generation WHERE model_id = ? AND {figure} IS NOT NULL {since}
     ORDER BY {figure} {order} LIMIT ? OFFSET ?
@@ -83,9 +83,10 @@ class JournalQueries:
         rows = self._connection.execute(query, [model.id for model in models])
         return list(map(LoggedAnswer._make, rows))
 
-    def count(self, figure: str, model: LoggedModel) -> int:
-        """How many generations have the figure."""
-        query = COUNT.format(figure=figure, since=self._since)
+    def without(self, figure: str, model: LoggedModel) -> int:
+        """How many generations lack the figure: few, so that they are sooner counted than those
+        that have it."""
+        query = WITHOUT.format(figure=figure, since=self._since)
         return int(self._connection.execute(query, (model.id,)).fetchone()[0])
 
     def percentile(self, figure: str, model: LoggedModel, percent: float, *, count: int) -> float:

@@ -115,16 +115,19 @@ def _latency(queries: JournalQueries, model: LoggedModel, generations: int) -> M
     return ModelLatency(
         model=model,
         generations=generations,
-        ttft=_spread(queries, model, ttft),
-        itl=_spread(queries, model, itl),
+        ttft=_spread(queries, model, generations, ttft),
+        itl=_spread(queries, model, generations, itl),
     )
 
 
 def _spread(
-    queries: JournalQueries, model: LoggedModel, wanted: Sequence[tuple[str, float]]
+    queries: JournalQueries,
+    model: LoggedModel,
+    generations: int,
+    wanted: Sequence[tuple[str, float]],
 ) -> Spread | None:
     """Four percentiles of figures that exist together; None where they never do."""
-    count = queries.count(wanted[0][0], model)
+    count = generations - queries.without(wanted[0][0], model)
     if not count:
         return None
     p50, p95, p99, most = (

@@ -60,7 +60,7 @@ def quantize(
     """
     import subprocess
 
-    words = [str(source), str(target), name, str(threads)]
+    words = [str(source), str(target), name, str(threads), str(os.getpid())]
     child = subprocess.Popen(
         [sys.executable, "-m", "nextok.backends.quantizer", *words],
         stdin=subprocess.DEVNULL,
@@ -119,7 +119,7 @@ def main(source: Path, target: Path, name: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(int(sys.argv[5]),), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent takes its signals in a thread
     try:
         main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

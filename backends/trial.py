@@ -42,7 +42,7 @@ def run_trial(path: Path) -> None:
 
     try:
         child = subprocess.run(
-            [sys.executable, "-m", "nextok.backends.trial", str(path)],
+            [sys.executable, "-m", "nextok.backends.trial", str(path), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -99,7 +99,8 @@ def end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    # By its number: it may be gone, and this process another's child, before it can be asked.
+    threading.Thread(target=end_with, args=(int(sys.argv[2]),), daemon=True).start()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent takes its signals in a thread
     try:
         main(Path(sys.argv[1]))

@@ -161,10 +161,6 @@ class Resolved(NamedTuple):
         """What is remembered, and what of it is asked."""
         return self._fill(JournalSettings)
 
-    def sampling_asked(self) -> frozenset[str]:
-        """The sampling settings that somebody (user, config or model) has set."""
-        return frozenset(key for key in _SAMPLING_KEYS if self.origin(key) != BUILT_IN)
-
     def with_model(
         self, refs: Iterable[str], recommended: Mapping[str, object] | None = None
     ) -> Resolved:

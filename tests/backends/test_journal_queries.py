@@ -12,7 +12,6 @@ import pytest
 
 from nextok.backends.journal import Journal, Row
 from nextok.backends.journal_queries import (
-    COUNT,
     ITL_MAX,
     ITL_P50,
     ITL_P95,
@@ -21,6 +20,7 @@ from nextok.backends.journal_queries import (
     LENGTHS,
     NTH,
     TTFT,
+    WITHOUT,
     LengthCount,
 )
 from nextok.backends.journal_row import LoggedModel
@@ -70,7 +70,8 @@ def test_a_percentile_is_a_walk_through_an_index(
 ) -> None:
     name = f"generation_{figure.removesuffix('_seconds')}"
     walk = f"SEARCH generation USING COVERING INDEX {name} (model_id=? AND {figure}>?)"
-    assert plan(connection, COUNT.format(figure=figure, since=since), 1) == walk
+    lacking = plan(connection, WITHOUT.format(figure=figure, since=since), 1)
+    assert lacking == walk.replace(f"{figure}>?", f"{figure}=?")
     for order in ("ASC", "DESC"):
         query = NTH.format(figure=figure, since=since, order=order)
         assert plan(connection, query, 1, 2, 7) == walk
@@ -104,17 +105,18 @@ def test_a_percentile_is_numpys(journal: Journal, percent: float, value: float) 
         assert journal.add(row(ttft_seconds=seconds))
     with journal.reading() as queries:
         (model,) = queries.models()
-        assert queries.count(TTFT, model) == 4
+        assert queries.without(TTFT, model) == 1
         assert queries.percentile(TTFT, model, percent, count=4) == pytest.approx(value)
 
 
 def test_since_leaves_out_what_ended_before(journal: Journal) -> None:
     for moment, seconds in ((4.9, 9.0), (5.0, 1.0), (6.0, 3.0)):
-        assert journal.add(row(ended_at=moment, ttft_seconds=seconds, itl_p50_seconds=seconds))
+        longest = 1.0 if moment == 6 else None
+        assert journal.add(row(ended_at=moment, ttft_seconds=seconds, itl_max_seconds=longest))
     with journal.reading(5.0) as queries:
         (model,) = queries.models()
         assert queries.lengths(model) == [LengthCount("eos", 1, 2)]
-        assert queries.count(ITL_P50, model) == 2
+        assert queries.without(ITL_MAX, model) == 1
         assert queries.percentile(TTFT, model, 100, count=2) == 3.0
         assert [one.ended_at for one in queries.last(10, [model])] == [6.0, 5.0]
 
@@ -128,3 +130,15 @@ def test_the_last_ones_are_those_of_the_models_asked_about(journal: Journal) -> 
         assert [one.completion_tokens for one in queries.last(9, [a, b])] == [2, 1, 0]
         assert queries.last(9, []) == []
         assert c == LoggedModel(id=3, name="c", quantization=None)
+
+
+def test_all_answers_are_about_one_moment(journal: Journal) -> None:
+    """Others write, and forget, while somebody asks."""
+    for seconds in (0.1, 0.2, 0.3):
+        assert journal.add(row(ttft_seconds=seconds))
+    with journal.reading() as queries:
+        (model,) = queries.models()
+        assert queries.lengths(model) == [LengthCount("eos", 1, 3)]
+        assert journal.add(row(ttft_seconds=9.0))
+        assert queries.lengths(model) == [LengthCount("eos", 1, 3)]
+        assert queries.percentile(TTFT, model, 100, count=3) == 0.3

@@ -26,6 +26,14 @@ def test_a_file_the_engine_refuses_is_named(tmp_path: Path) -> None:
         run_trial(path)
 
 
+def test_a_trial_whose_parent_is_gone_already_ends() -> None:
+    """It may be killed before the child has begun: then there is nobody to notice the end of."""
+    gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, check=True).stdout.strip()
+    command = [sys.executable, "-m", "nextok.backends.trial", "/dev/stdin", gone.decode()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:  # a model that never comes
+        assert child.wait(timeout=60) == 1
+
+
 def test_a_trial_ends_with_the_one_who_waits_for_it() -> None:
     """Killed, a parent can end nobody: the child has to notice."""
     child = (

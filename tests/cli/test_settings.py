@@ -35,7 +35,6 @@ def test_without_a_word_the_defaults_hold() -> None:
     assert resolved.sampling == Sampling()
     assert (resolved.stops.max_tokens, resolved.engine.ctx_size) == (-1, None)
     assert resolved.origin("temperature") == "built in"
-    assert resolved.sampling_asked() == frozenset()
 
 
 def test_the_order_is_flag_environment_config_model_built_in(tmp_path: Path) -> None:
@@ -74,8 +73,6 @@ def test_the_order_is_flag_environment_config_model_built_in(tmp_path: Path) -> 
         "repeat_penalty": (1.3, "model"),
         "seed": (-1, "built in"),
     }
-    assert "repeat_penalty" in resolved.sampling_asked()
-    assert "seed" not in resolved.sampling_asked()
 
 
 def test_a_models_table_counts_before_the_model_is_loaded(tmp_path: Path) -> None:
@@ -257,7 +254,7 @@ def test_biases_wait_for_a_tokenizer() -> None:
     resolved = settings("--logit-bias", "x=1")
     assert resolved.biases == (LogitBias(token="x", value=1.0),)
     assert resolved.sampling.logit_bias == ()
-    assert "logit_bias" in resolved.sampling_asked()
+    assert resolved.origin("logit_bias") == "flag"
 
 
 def test_ignore_eos_reaches_both_who_need_it() -> None:
