@@ -18,7 +18,7 @@ from typing import IO
 
 from nextok.backends.ggml_types import FILE_TYPES
 from nextok.backends.shown_text import shown
-from nextok.backends.trial import end_with
+from nextok.backends.trial import child_environment, end_with
 from nextok.generation.abort import Abort
 from nextok.generation.errors import EngineError, ModelError, UsageError
 
@@ -66,6 +66,7 @@ def quantize(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env=child_environment(),
         start_new_session=True,  # Ctrl-C is ours: it would be taken for a failure
     )
     try:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from nextok.backends.trial import child_environment
 from nextok.generation.abort import Abort
 from nextok.generation.errors import EngineError
 
@@ -119,7 +120,9 @@ def _command(errand: Errand, trace: Path) -> Sequence[str]:
 
 def _environment() -> Mapping[str, str]:
     """Without the user's settings, which may ask for another kind of output."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEXTOK_")}
+    kept = {
+        name: value for name, value in child_environment().items() if not name.startswith("NEXTOK_")
+    }
     return {**kept, "NEXTOK_CONFIG": os.devnull}
 
 

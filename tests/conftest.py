@@ -34,7 +34,10 @@ Build = Callable[..., Path]
 
 def pytest_configure() -> None:
     """Once, for all the processes that tests start."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup they would ignore it, as they should
+    # Under nohup, or in the background of a script, they would ignore them, as they should.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         for folder in ("generation", "backends", "lab", "cli"):
             compileall.compile_dir(Path(__file__).parents[1] / folder, quiet=2, workers=2)

@@ -240,6 +240,8 @@ def test_whoever_reads_locks_nobody_out(journal: Journal) -> None:
         (model,) = queries.models()
         assert journal.add(row())
         assert journal.add(row())
+        assert queries.lengths(model)[0].generations == 1, "as it was when it was asked first"
+    with journal.reading() as queries:
         assert queries.lengths(model)[0].generations == 3
 
 

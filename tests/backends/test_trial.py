@@ -34,6 +34,15 @@ def test_a_trial_whose_parent_is_gone_already_ends() -> None:
         assert child.wait(timeout=60) == 1
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python looks into the folder first")
+def test_what_lies_in_the_folder_is_not_run(
+    emoji_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "typing.py").write_text("raise ImportError('not this one')")
+    monkeypatch.chdir(tmp_path)
+    run_trial(emoji_gguf)
+
+
 def test_a_trial_ends_with_the_one_who_waits_for_it() -> None:
     """Killed, a parent can end nobody: the child has to notice."""
     child = (
