@@ -31,19 +31,20 @@ class SharedCosts:
         self._make = costs
         self._costs: dict[int, Costs] = {}
         self._sequences = 1
-        self._drafts = 0
+        self.drafts = 0
+        """In the pass, whoever's they are."""
 
     def begin(self, sequences: int) -> None:
         """Another pass, in which so many speak."""
-        self._sequences, self._drafts = sequences, 0
+        self._sequences, self.drafts = sequences, 0
 
     def add(self, drafts: int) -> None:
         """The pass carries so many drafts more, whoever's they are."""
-        self._drafts += drafts
+        self.drafts += drafts
 
     def took(self, seconds: float) -> None:
         """The pass, with nothing else in it."""
-        self._now.passed(1 + self._drafts, seconds)
+        self._now.passed(1 + self.drafts, seconds)
 
     @property
     def is_known(self) -> bool:
@@ -55,14 +56,14 @@ class SharedCosts:
 
     @property
     def explored(self) -> int:
-        return max(1, self._now.explored - self._drafts)
+        return max(1, self._now.explored - self.drafts)
 
     @property
     def drafting(self) -> float:
         return self._sequences * self._now.drafting
 
     def rows(self, count: int) -> float:
-        before, after = self._now.rows(1 + self._drafts), self._now.rows(self._drafts + count)
+        before, after = self._now.rows(1 + self.drafts), self._now.rows(self.drafts + count)
         return 1 + self._sequences * (after - before)
 
     def passed(self, rows: int, seconds: float) -> None:
@@ -101,7 +102,6 @@ class Guessing:
         self._vocabulary = vocabulary
         self._clock = clock
         self._since_plain = 0
-        self._drafts = 0
 
     def propose(self, running: Sequence[Running], rows: int) -> None:
         """Give each of them a draft, or none. rows: the most that the pass may carry.
@@ -110,7 +110,6 @@ class Guessing:
         Raises Aborted.
         """
         self._costs.begin(len(running))
-        self._drafts = 0
         room = min(rows, 1 + MOST_DRAFTS) - len(running)
         if any(one.token is None for one in running) or self._since_plain >= _TOGETHER:
             room = 0
@@ -118,12 +117,11 @@ class Guessing:
             if one.token is not None:
                 one.draft = self._draft(one, min(room, one.room))
                 room -= len(one.draft)
-                self._drafts += len(one.draft)
                 self._costs.add(len(one.draft))
 
     def took(self, seconds: float) -> None:
         """The pass that was proposed to."""
-        self._since_plain = self._since_plain + 1 if self._drafts else 0
+        self._since_plain = self._since_plain + 1 if self._costs.drafts else 0
         self._costs.took(seconds)
 
     def release(self, one: Running) -> Speculation:
