@@ -148,6 +148,11 @@ def _last_words(module: Any) -> None:
     module._lib.ggml_set_abort_callback(callback)
 
 
+def has_amx() -> bool:
+    """Whether this build multiplies with the AMX tiles of the CPU."""
+    return b"AMX_INT8 = 1" in library().llama_print_system_info()
+
+
 def supports_gpu() -> bool:
     """Whether this build can offload layers to a GPU."""
     return bool(library().llama_supports_gpu_offload())

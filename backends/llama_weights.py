@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nextok.backends.llama_library import library, log, supports_gpu
+from nextok.backends.llama_library import has_amx, library, log, supports_gpu
 from nextok.backends.llama_tokenizer import LlamaTokenizer
 from nextok.backends.memory import available_bytes
 from nextok.backends.options import ContextOptions, LoadOptions
@@ -64,6 +64,9 @@ class LlamaWeights:
         params.n_gpu_layers = options.gpu_layers if supports_gpu() else 0
         params.load_mode = _LOAD_MODES[options.mmap, options.mlock]
         params.vocab_only = options.vocabulary_only
+        # AMX kernels that GCC 12 has compiled end the process: it drops what their tile
+        # configuration is filled with. Weights in plain buffers are multiplied without them.
+        params.use_extra_bufts = not has_amx()
         callback = llama.llama_progress_callback(_Progress(abort, progress))
         params.progress_callback = callback
         log.clear()
