@@ -10,15 +10,13 @@ import os
 import re
 import select
 import signal
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from nextok.backends.child import child_command, run_child
 from nextok.backends.ggml_types import FILE_TYPES
 from nextok.backends.shown_text import shown
-from nextok.backends.trial import child_environment, end_with
 from nextok.generation.abort import Abort
 from nextok.generation.errors import EngineError, ModelError, UsageError
 
@@ -60,13 +58,12 @@ def quantize(
     """
     import subprocess
 
-    words = [str(source), str(target), name, str(threads), str(os.getpid())]
+    words = (str(source), str(target), name, str(threads))
     child = subprocess.Popen(
-        [sys.executable, "-m", "nextok.backends.quantizer", *words],
+        child_command("nextok.backends.quantizer", *words),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=child_environment(),
         start_new_session=True,  # Ctrl-C is ours: it would be taken for a failure
     )
     try:
@@ -104,7 +101,7 @@ def _why(code: int, said: list[str]) -> str:
     return said[-1] if said else "it gave no reason"
 
 
-def main(source: Path, target: Path, name: str, threads: int) -> None:
+def main(source: str, target: str, name: str, threads: str) -> None:
     """The child. EngineError with the engine's reason."""
     import ctypes
 
@@ -113,16 +110,11 @@ def main(source: Path, target: Path, name: str, threads: int) -> None:
     llama = library()
     log.listener = lambda line: print(line, flush=True)
     params = llama.llama_model_quantize_default_params()
-    params.ftype, params.nthread, params.allow_requantize = _NUMBERS[name], threads, True
+    params.ftype, params.nthread, params.allow_requantize = _NUMBERS[name], int(threads), True
     log.clear()
-    if llama.llama_model_quantize(bytes(source), bytes(target), ctypes.byref(params)):
+    if llama.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(params)):
         raise EngineError(log.reason())
 
 
 if __name__ == "__main__":
-    threading.Thread(target=end_with, args=(int(sys.argv[5]),), daemon=True).start()
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent takes its signals in a thread
-    try:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
-    except EngineError as error:
-        sys.exit(str(error))
+    run_child(main)

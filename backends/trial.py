@@ -6,14 +6,10 @@ whether this build of the engine runs on this CPU at all, is tried once and reme
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
-import threading
-import time
-from collections.abc import Mapping
 from pathlib import Path
 
+from nextok.backends.child import child_command, run_child
 from nextok.backends.llama_library import library_path
 from nextok.backends.seen_files import SeenFiles
 from nextok.generation.errors import EngineError, ModelError
@@ -43,11 +39,10 @@ def run_trial(path: Path) -> None:
 
     try:
         child = subprocess.run(
-            [sys.executable, "-m", "nextok.backends.trial", str(path), str(os.getpid())],
+            child_command("nextok.backends.trial", str(path)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=child_environment(),
             timeout=_PATIENCE,
             check=False,
         )
@@ -80,39 +75,18 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def main(path: Path) -> None:
+def main(path: str) -> None:
     """The child: everything a generation does to a file, once."""
     from nextok.backends.llama_weights import LlamaWeights
     from nextok.backends.options import ContextOptions, LoadOptions
     from nextok.generation.abort import Abort
 
     abort = Abort()
-    weights = LlamaWeights.load(path, LoadOptions(gpu_layers=0), abort)
+    weights = LlamaWeights.load(Path(path), LoadOptions(gpu_layers=0), abort)
     tokens = weights.tokenizer.encode("Hello \u00e9\n", special=True)[:8] or [0]
     model = weights.open(ContextOptions(context_size=64, batch_size=32, ubatch_size=32), abort)
     model.prefill(tokens, model.new_cache())
 
 
-def child_environment() -> Mapping[str, str]:
-    """For a child that runs a module of ours: whatever lies in the current folder is none of it.
-
-    Python 3.10 does not know the setting, and looks there first.
-    """
-    return {**os.environ, "PYTHONSAFEPATH": "1"}
-
-
-def end_with(parent: int) -> None:
-    """Nobody waits for the result of a trial whose parent is gone."""
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(1)
-
-
 if __name__ == "__main__":
-    # By its number: it may be gone, and this process another's child, before it can be asked.
-    threading.Thread(target=end_with, args=(int(sys.argv[2]),), daemon=True).start()
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the parent takes its signals in a thread
-    try:
-        main(Path(sys.argv[1]))
-    except (ModelError, EngineError) as error:
-        sys.exit(str(error))
+    run_child(main)

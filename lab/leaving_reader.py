@@ -10,14 +10,13 @@ import json
 import os
 import select
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nextok.backends.trial import child_environment
+from nextok.backends.child import module_command
 from nextok.generation.abort import Abort
 from nextok.generation.errors import EngineError
 
@@ -111,7 +110,7 @@ def _started(errand: Errand, trace: Path) -> Iterator[subprocess.Popen[bytes]]:
 def _command(errand: Errand, trace: Path) -> Sequence[str]:
     """Not by the name of the script: another one may be in the path."""
     return (
-        sys.executable, "-m", "nextok.cli", "generate", "--model", errand.model,
+        *module_command("nextok.cli"), "generate", "--model", errand.model,
         "--threads", str(errand.threads), "--seed", str(errand.seed),
         "--max-tokens", str(errand.max_tokens), "--trace", str(trace), "--jsonl",
         "--private", "--no-stdin", "--quiet", f"--prompt={errand.prompt}",
@@ -120,9 +119,7 @@ def _command(errand: Errand, trace: Path) -> Sequence[str]:
 
 def _environment() -> Mapping[str, str]:
     """Without the user's settings, which may ask for another kind of output."""
-    kept = {
-        name: value for name, value in child_environment().items() if not name.startswith("NEXTOK_")
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEXTOK_")}
     return {**kept, "NEXTOK_CONFIG": os.devnull}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nextok.backends.child import module_command
 from nextok.backends.seen_files import SeenFiles
 from nextok.backends.trial import ensure_survives, run_trial
 from nextok.generation.errors import ModelError
@@ -29,12 +30,11 @@ def test_a_file_the_engine_refuses_is_named(tmp_path: Path) -> None:
 def test_a_trial_whose_parent_is_gone_already_ends() -> None:
     """It may be killed before the child has begun: then there is nobody to notice the end of."""
     gone = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, check=True).stdout.strip()
-    command = [sys.executable, "-m", "nextok.backends.trial", "/dev/stdin", gone.decode()]
+    command = [*module_command("nextok.backends.trial"), "/dev/stdin", gone.decode()]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:  # a model that never comes
         assert child.wait(timeout=60) == 1
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python looks into the folder first")
 def test_what_lies_in_the_folder_is_not_run(
     emoji_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,8 +46,9 @@ def test_what_lies_in_the_folder_is_not_run(
 def test_a_trial_ends_with_the_one_who_waits_for_it() -> None:
     """Killed, a parent can end nobody: the child has to notice."""
     child = (
-        "import os, sys; from nextok.backends.trial import end_with; parent = os.getppid()\n"
-        "print('runs', flush=True); end_with(parent)"
+        "import os, sys, time; from nextok.backends.child import run_child\n"
+        "sys.argv.append(os.getppid()); print('runs', flush=True)\n"
+        "run_child(lambda: time.sleep(60))"
     )
     parent = subprocess.Popen(
         ["sh", "-c", f'"{sys.executable}" -c "{child}" & wait'], stdout=subprocess.PIPE

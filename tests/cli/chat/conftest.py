@@ -600,7 +600,7 @@ class SlowModel:
         self.gate.touch()
         (folder / "sitecustomize.py").write_text(
             SLOW_CLOCK + "import os, sys\n"
-            f"if sys.orig_argv[2:4] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
+            f"if sys.orig_argv[-3:-1] == ['nextok.backends.trial', {str(self.path)!r}]:\n"
             f"    open({str(self.began)!r}, 'w').close()\n"
             f"    while os.path.exists({str(self.gate)!r}) and os.getppid() == int(sys.argv[-1]):\n"
             "        time.sleep(0.01)\n"
