@@ -99,9 +99,9 @@ class _Refused:
         """Raise the first one, and say how many there are."""
         if self._first is None:
             return
-        remedy = "--no-strict skips it"
+        remedy = "without --strict it is skipped"
         if self._others:
-            remedy = f"{self._others + 1} bad lines, --no-strict skips them"
+            remedy = f"{self._others + 1} bad lines: without --strict they are skipped"
         raise type(self._first)(f"{self._first} ({remedy})")
 
 

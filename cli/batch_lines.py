@@ -27,6 +27,8 @@ LineId: TypeAlias = str | int
 _PANELS = ("Sampling", "Stopping")
 _OF_ALL = ("stall_timeout",)
 """What is about all lines at once."""
+TIME_LIMITS = ("timeout", "first_token_timeout", "stall_timeout")
+"""Settings that no finished answer depends on."""
 _OWN = ("prompt", "messages", "id")
 
 
@@ -52,7 +54,8 @@ class Line(NamedTuple):
     def digest(self) -> str:
         """Sixteen digits that another prompt or other settings would not have."""
         said = [message.fields() for message in self.messages]
-        text = json.dumps([said, self.settings], sort_keys=True, default=str)
+        settings = {key: to for key, to in self.settings.items() if key not in TIME_LIMITS}
+        text = json.dumps([said, settings], sort_keys=True, default=str)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

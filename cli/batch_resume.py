@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from nextok.backends.draft_file import try_lock
 from nextok.backends.shown_text import shown
-from nextok.cli.batch_lines import Line, LineId
+from nextok.cli.batch_lines import TIME_LIMITS, Line, LineId
 from nextok.cli.loaded import Loaded
 from nextok.generation.errors import OutputError, UsageError
 from nextok.generation.finish import FinishReason
 
-#: These will come out the same again, or have taken all the time there was.
+#: These will come out the same again. What ran out of time may come to its end with more of it.
 _FINAL = frozenset(
     reason.value
     for reason in (
@@ -29,7 +29,6 @@ _FINAL = frozenset(
         FinishReason.STOP,
         FinishReason.LENGTH,
         FinishReason.CONTEXT,
-        FinishReason.TIMEOUT,
     )
 )
 _BEGINNING = b'{"id": '
@@ -59,7 +58,7 @@ class Conditions:
             what._asdict(),
             resolved.sampling._asdict(),
             resolved.biases,
-            resolved.stops._replace(stall_timeout=None)._asdict(),
+            {**resolved.stops._asdict(), **dict.fromkeys(TIME_LIMITS)},
             self._loaded.context_limit,
         ]
         text = json.dumps(held, sort_keys=True, default=str)

@@ -174,7 +174,7 @@ def test_strict_begins_nothing(ask: Ask, write: Write, emoji_gguf: Path) -> None
     ask("batch", bad, "--strict", "-m", emoji_gguf).check_failed(2, f"{bad}, line 2: ")
     more = write("a", '{"prompt": 3}', "c", '{"prompt": ""}', "{}")
     ran = ask("batch", more, "--strict", "-m", emoji_gguf)
-    ran.check_failed(2, f"{more}, line 2: ", "(3 bad lines, --no-strict skips them)")
+    ran.check_failed(2, f"{more}, line 2: ", "(3 bad lines: without --strict they are skipped)")
     long = write("a", "x" * 5000)
     ask("batch", long, "--strict", "-m", emoji_gguf).check_failed(3, f"{long}, line 2: ")
 
@@ -435,6 +435,24 @@ def test_resume_repeats_what_failed(ask: Ask, write: Write, nan_gguf: Path, tmp_
     for count in (2, 3):
         assert ask("batch", prompts, "-m", nan_gguf, "--resume", out).code == 1
         assert len(out.read_text().splitlines()) == count
+
+
+def test_resume_gives_more_time_to_what_had_too_little(
+    ask: Ask, write: Write, emoji_gguf: Path, tmp_path: Path
+) -> None:
+    """What has ended meanwhile is kept: no answer depends on how long it was allowed to take."""
+    out, options = tmp_path / "new.jsonl", ("-m", emoji_gguf, "--resume", tmp_path / "new.jsonl")
+    hasty = write({"prompt": "a", "timeout": "1ms"}, {"prompt": "b", "max_tokens": 1})
+    assert ask("batch", hasty, *options).code == 124
+    patient = write({"prompt": "a"}, {"prompt": "b", "max_tokens": 1})
+    assert ask("batch", patient, *options, "--timeout", "1ms").code == 124
+    for _ in range(2):
+        assert ask("batch", patient, *options, "--timeout", "1m").code == 0
+    ended = [
+        (one["id"], one["finish_reason"]) for one in map(json.loads, out.read_text().splitlines())
+    ]
+    assert sorted(ended[:2]) == [(1, "timeout"), (2, "length")]
+    assert ended[2:] == [(1, "timeout"), (1, "eos")]
 
 
 def test_resume_refuses_the_answers_to_other_lines(
