@@ -111,6 +111,10 @@ class Journal:
         """Of all its files, one that was set aside included."""
         return self._files.size_bytes()
 
+    def aside(self) -> list[Path]:
+        """Where damaged ones are that no answer counts."""
+        return self._files.aside()
+
     def forget(self) -> None:
         """Remove all of it. Raises JournalError while somebody reads or writes, and for another
         program's database that has its name."""
@@ -169,7 +173,7 @@ class Journal:
     def _opened(self, opened: Callable[[Path, float], Connection]) -> Iterator[Connection]:
         """For a person, who can wait. Raises OSError, Broken, sqlite3.Error."""
         with ExitStack() as stack:
-            if self.path.exists():
+            if self._files.is_there():
                 stack.enter_context(self._files.shared(_READERS_PATIENCE_SECONDS))
                 self._files.inode()
                 connection = opened(self.path, _READERS_PATIENCE_SECONDS)

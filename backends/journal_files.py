@@ -49,6 +49,18 @@ class JournalFiles:
             )
         return []
 
+    def is_there(self) -> bool:
+        """Whether it exists. OSError where there can be none, as below what is no folder."""
+        try:
+            os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def aside(self) -> list[Path]:
+        """Broken ones that were set aside, the oldest first."""
+        return [path for path in self._places_aside() if path.exists()]
+
     def size_bytes(self) -> int:
         """Of all of them."""
         total = 0
@@ -144,8 +156,11 @@ class JournalFiles:
             return kept
 
     def _place_aside(self) -> Path:
-        places = [Path(f"{self.path}{bad}") for bad in _BAD]
+        places = self._places_aside()
         return next((one for one in places if not one.exists()), places[-1])
+
+    def _places_aside(self) -> list[Path]:
+        return [Path(f"{self.path}{bad}") for bad in _BAD]
 
     def remove(self) -> None:
         """All of them. Raises OSError, BlockingIOError while somebody uses them."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from nextok.backends.journal import user_journal
 from nextok.backends.journal_queries import JournalQueries
@@ -27,6 +27,8 @@ class Asked:
     models: Sequence[LoggedModel]
     since: float | None
     """Seconds since 1970; None for all of it."""
+    aside: Sequence[Path]
+    """Damaged journals, which are no part of it."""
 
 
 @contextmanager
@@ -34,12 +36,13 @@ def asked_journal(invocation: Invocation) -> Iterator[Asked]:
     """Raises JournalError, and UsageError for a model that nothing was generated with."""
     settings = invocation.resolved.journal
     since = None if settings.since is None else settings.since.moment(time.time())
-    with user_journal().reading(since) as queries:
+    journal = user_journal()
+    with journal.reading(since) as queries:
         models = queries.models()
         if settings.only_model is not None and models:
             aliases = invocation.resolved.config.aliases
             models = chosen(models, settings.only_model, aliases)
-        yield Asked(queries=queries, models=models, since=since)
+        yield Asked(queries=queries, models=models, since=since, aside=journal.aside())
 
 
 def chosen(

@@ -38,7 +38,7 @@ def _done(before: SamplingStep, step: SamplingStep) -> str:
         first = step.likeliest_removed
         named = f", {first.text!r} the likeliest of them" if first is not None else ""
         parts.append(
-            f"{before.candidates:,} → {step.candidates:,} candidates, "
+            f"candidates {before.candidates:,} → {step.candidates:,}, "
             f"{percent(step.removed_mass, 2)} of the probability removed{named}"
         )
     change = step.entropy_bits - before.entropy_bits

@@ -6,6 +6,7 @@ import sys
 from shutil import get_terminal_size
 
 from nextok.backends.journal_statistics import statistics
+from nextok.backends.shown_text import shown
 from nextok.cli.answer import json_text
 from nextok.cli.asked_journal import EMPTY, asked_journal
 from nextok.cli.console import is_terminal, use_color
@@ -38,6 +39,8 @@ def stats(invocation: Invocation) -> int:
         plain_stdout().drawn("".join(f"{line}\n" for line in lines))
     else:
         print_table(as_rows(reported), invocation)
+    for path in asked.aside:
+        invocation.console.note(f"not counted: {shown(path)}, a journal that was damaged")
     return ANSWERED
 
 

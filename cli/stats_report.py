@@ -121,7 +121,7 @@ def _endings(found: Statistics) -> Iterator[Row]:
     saved = found.saved
     if saved.aborted:
         between = f"quartiles {_span(saved.low)} to {_span(saved.high)}"
-        how = f"an estimate for {saved.aborted} of them, {between}"
+        how = f"an estimate for {saved.aborted} of them from {saved.completed} completed, {between}"
         yield "saved by aborting", f"{_span(saved.seconds)} ({how})"
 
 

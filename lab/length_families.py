@@ -19,6 +19,8 @@ _TABLE = 1 << 16
 _MOST_SIZE = 1e6
 """Of a negative binomial distribution, in means (of one token at least): there its variance is
 Poisson's but for a millionth, and no data tell a larger size."""
+_LEAST_HIGH = 0.51
+"""Deviations from a body's median to its tail: there half of all lengths are in the body."""
 _LEAST = 1e-300
 _EULER = 0.5772156649
 
@@ -56,6 +58,7 @@ def _pareto_tail(x: Floats, free: Floats) -> Shares:
     Density and slope are continuous at the join (Scollnik, 2007). That leaves no more to choose:
     it is `sigma · tail` deviations above the median, whatever share the body then has.
     """
+    free = _with_body(free)
     mu, sigma, tail = free[0], math.exp(free[1]), math.exp(free[2])
     high = sigma * tail
     join = math.exp(min(mu + high * sigma, 700.0))
@@ -66,6 +69,12 @@ def _pareto_tail(x: Floats, free: Floats) -> Shares:
     above = (1 - body) * (join / np.maximum(x, join)) ** tail
     beyond = x > join
     return np.where(beyond, 1 - above, below), np.where(beyond, above, 1 - below)
+
+
+def _with_body(free: Floats) -> Floats:
+    """A tail follows a body. Without one all lengths would be above a bound that the shortest of
+    them sets, which a few always fit better than any curve they came from."""
+    return np.array([free[0], max(free[1], math.log(_LEAST_HIGH) - free[2]), free[2]])
 
 
 def _negative_binomial(x: Floats, free: Floats) -> Shares:
@@ -131,6 +140,7 @@ PARETO_TAIL = Family(
     parameters=("mu", "sigma", "tail"),
     logarithmic=(False, True, True),
     inside=_pareto_tail,
+    limited=_with_body,
     start=lambda seen: (seen.log_mean, seen.log_deviation, 1.5 / seen.log_deviation),
 )
 NEGATIVE_BINOMIAL = Family(

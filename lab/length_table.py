@@ -80,7 +80,9 @@ def _rows(path: str, lines: Iterator[str]) -> Iterator[Row]:
     everything = itertools.chain([first], lines)
     start = first.lstrip()[0]
     if start == "[":
-        raise UsageError(f"{path} is one list: one object a line can be read (jq -c '.[]' {path})")
+        raise UsageError(
+            f"{path} begins with a list: one object a line can be read (jq -c '.[]' {path})"
+        )
     if start == "{":
         yield from _objects(path, everything, blank)
     else:
@@ -110,6 +112,11 @@ def _flat(value: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iter
             yield prefix + key, inner
 
 
+def _is_blank(record: Sequence[str]) -> bool:
+    """A line with nothing in it. An empty cell between quotes, or beside others, is a cell."""
+    return not record or (len(record) == 1 and record[0].isspace())
+
+
 def delimiter_of(header: str) -> str:
     """What is between the cells of a table, by its first line."""
     return max(_DELIMITERS, key=header.count)
@@ -123,7 +130,7 @@ def _records(path: str, lines: Iterator[str], before: int, delimiter: str) -> It
         for record in reader:
             if not names and all(number_in(cell) is not None for cell in record):
                 names = [str(place) for place in range(1, len(record) + 1)]
-            if names and any(cell.strip() for cell in record):
+            if names and not _is_blank(record):
                 yield Row(begins, dict(zip(names, record, strict=False)))
             names = names or [cell.strip() for cell in record]
             begins = before + reader.line_num + 1

@@ -366,6 +366,8 @@ def test_a_terminal_says_that_the_journal_was_damaged(
     said = terminal("-m", str(emoji_gguf), "hi").rest()
     assert "the journal was damaged: a new one is begun, the old is journal.sqlite.bad" in said
     assert "damaged" not in terminal("-m", str(emoji_gguf), "hi").rest()
+    said = terminal("stats").rest()
+    assert "not counted: " in said and "a journal that was damaged" in said
 
 
 def test_where_nothing_can_be_kept_the_answer_comes(ask: Ask, emoji_gguf: Path) -> None:

@@ -91,6 +91,12 @@ def test_the_object(ask_alone: Ask, filled: Journal) -> None:
     assert large["ttft_s"] == {"p50": 5, "p95": 5, "p99": 5, "max": 5}
 
 
+def test_a_state_folder_that_is_a_file_is_no_empty_journal(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "nextok").write_text("")
+    ran = ask("stats", env={"XDG_STATE_HOME": str(tmp_path)})
+    ran.check_failed(1, "journal.sqlite cannot be used: Not a directory")
+
+
 def test_in_a_pipe_each_figure_has_a_line(ask_alone: Ask, filled: Journal) -> None:
     answered = ask_alone("stats")
     assert (answered.code, answered.err) == (0, "")
@@ -99,7 +105,8 @@ def test_in_a_pipe_each_figure_has_a_line(ask_alone: Ask, filled: Journal) -> No
     assert told["ended eos"] == "2 (33.3 %)"
     assert told["aborted"].startswith("1 (16.7 %")
     assert (
-        told["saved by aborting"] == "0.2 s (an estimate for 1 of them, quartiles 0.1 s to 0.6 s)"
+        told["saved by aborting"]
+        == "0.2 s (an estimate for 1 of them from 3 completed, quartiles 0.1 s to 0.6 s)"
     )
     assert (told["tokens"], told["tokens p50"], told["tokens max"]) == ("500", "15", "400")
     assert told["tokens of the longest 1 %"] == "80.0 % (generations: 1)"

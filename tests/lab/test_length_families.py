@@ -58,6 +58,16 @@ def test_a_negative_binomial_of_a_huge_size_is_poissons(  # type: ignore[no-unty
     assert above == pytest.approx(stats.poisson.sf(places, mean), rel=close)
 
 
+def test_no_tail_begins_before_half_of_the_lengths() -> None:
+    """As steep or flat as it may be: otherwise a bound from below would be fitted to a few."""
+    for tail in (0.3, 1.0, 5.0):
+        free = PARETO_TAIL.free((4.6, 1e-9, tail))
+        sigma = PARETO_TAIL.read(PARETO_TAIL.limited(free))["sigma"]
+        join = math.exp(4.6 + tail * sigma**2)
+        below, _ = PARETO_TAIL.shares(np.array([join]), free)
+        assert below[0] == pytest.approx(0.5, abs=0.005)
+
+
 def test_a_pareto_tail_is_a_power_law_smoothly_joined_to_a_lognormal_body() -> None:
     mu, sigma, tail = 4.6, 0.7, 1.8
     free = PARETO_TAIL.free((mu, sigma, tail))

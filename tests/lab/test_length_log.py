@@ -179,7 +179,7 @@ def test_text_in_another_encoding(write: Write) -> None:
 
 def test_json_that_is_none(write: Write) -> None:
     assert "line 2: no JSON object" in refusal(write('{"tokens": 5}\n{"tokens": \n', "a.jsonl"))
-    assert "is one list" in refusal(write('[{"tokens": 5}]', "a.json"))
+    assert "begins with a list" in refusal(write('[{"tokens": 5}]', "a.json"))
 
 
 def test_a_cell_that_is_endless(write: Write) -> None:
@@ -189,3 +189,9 @@ def test_a_cell_that_is_endless(write: Write) -> None:
 @pytest.mark.parametrize("path", ["nowhere.csv", ".", "a\0b"])
 def test_files_that_cannot_be_read(path: str) -> None:
     assert "cannot read " in refusal(path)
+
+
+def test_a_line_with_nothing_in_it_is_no_row_and_one_with_an_empty_cell_is(write: Write) -> None:
+    assert lengths(write("tokens\n5\n\n  \n8\n\n")) == [5, 8]
+    assert "tokens is empty in line 3" in refusal(write('tokens\n5\n""\n8\n'))
+    assert "tokens is empty in line 3" in refusal(write("tokens,x\n5,a\n,\n8,c\n"))
