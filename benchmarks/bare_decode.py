@@ -12,7 +12,9 @@ from llama_cpp import llama_cpp as C  # noqa: E402
 
 path, (context, count, seed, *prompt) = sys.argv[1], map(int, sys.argv[2:])
 C.llama_log_set(quiet := C.llama_log_callback(lambda *_: None), None)
-model, params = C.llama_model_load_from_file(path.encode(), C.llama_model_default_params()), C.llama_context_default_params()  # noqa: E501
+loading, params = C.llama_model_default_params(), C.llama_context_default_params()
+loading.use_extra_bufts = b"AMX_INT8 = 1" not in C.llama_print_system_info()  # as nextok has it
+model = C.llama_model_load_from_file(path.encode(), loading)
 params.n_ctx, params.n_batch, params.n_ubatch, params.kv_unified = context, 512, 512, True
 params.n_threads = params.n_threads_batch = 1
 llama, vocab = C.llama_init_from_model(model, params), C.llama_model_get_vocab(model)
