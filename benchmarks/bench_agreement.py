@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import models
-from processes import ENVIRONMENT, NEXTOK, pairwise, succeeded
+from processes import ENVIRONMENT, NEXTOK, interval, pairwise, succeeded
 
 from nextok.backends.llama_library import library_path
 
@@ -79,11 +79,11 @@ def compare(path: str, model: str, sizes: Sizes, runs: int) -> None:
             found[measure][0].append(one[measure])
             found[measure][1].append(other[measure])
     for measure, (mine, peers) in found.items():
-        ratio = pairwise(mine, peers)
+        ratio, (low, high) = pairwise(mine, peers), interval(mine, peers)
         met = "met" if abs(ratio - 1) <= BAR else "MISSED"
         print(
             f"{measure}: nextok bench {spread(mine)}, llama-bench {spread(peers)} tokens/s, "
-            f"ratio {ratio:.3f}  bar 1 ± {BAR:g}: {met}",
+            f"ratio {ratio:.3f} (95 %: {low:.3f} to {high:.3f})  bar 1 ± {BAR:g}: {met}",
             flush=True,
         )
 

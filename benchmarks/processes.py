@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from statistics import median
 
 HERE = Path(__file__).resolve().parent
@@ -85,6 +86,14 @@ def in_turn(count: int, *measures: Callable[[], float]) -> list[list[float]]:
 def pairwise(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """The median of the ratios of neighbouring runs."""
     return median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def interval(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float]:
+    """Where that median lies with 95 % confidence, as draws of the pairs with repetition tell."""
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    draw = Random(1)
+    medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(2000))
+    return percentile(medians, 2.5), percentile(medians, 97.5)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
