@@ -116,6 +116,7 @@ class _Batch:
         """Those without a result."""
         if done is None:
             return lines
+        done.check_lines(lines)
         missing = [line for line in lines if not done.has(line)]
         self._console.note(f"{len(lines) - len(missing)} of {len(lines)} lines are in {done.name}")
         return missing

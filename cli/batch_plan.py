@@ -144,7 +144,7 @@ class _Cost:
         """In numbers."""
         each = self._need(plan) / plan.sequences
         possible = int((self._available or 0) / each)
-        remedy = f"--parallel {possible}" if possible > 1 else "--max-tokens or --ctx-size"
+        remedy = f"--parallel to {possible}" if possible > 1 else "--max-tokens or --ctx-size"
         return (
             f"{plan.parallel} prompts at once, of up to {plan.largest} tokens each, need "
             f"{size(self._need(plan))} for the KV cache and {size(self._available or 0)} are "

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nextok.backends.draft_file import try_lock
@@ -94,6 +94,14 @@ class Done(NamedTuple):
                 f"{line.number}: go on with the same prompts, or {_REMEDY}"
             )
         return True
+
+    def check_lines(self, lines: Sequence[Line]) -> None:
+        """UsageError when it has answers, and none to any of these."""
+        if self.answers and not any(line.id in self.answers for line in lines):
+            raise UsageError(
+                f"{self.name} has answers to other prompts ({next(iter(self.answers))!r} and others"
+                f" by name): go on with the same ones, or {_REMEDY}"
+            )
 
     def check(self, line: Line, conditions: Conditions) -> None:
         """UsageError when its answer is another model's, or was made under other settings."""

@@ -115,6 +115,9 @@ def _object(number: int, text: str) -> Row | BadRow:
         fields = json.loads(text, object_pairs_hook=_unique)
     except UsageError as error:
         return BadRow(number, str(error))
+    except json.JSONDecodeError as error:
+        why = f"{error.msg} at character {error.pos + 1}"
+        return BadRow(number, f"it begins like a JSON object and is none: {why}")
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)
         return BadRow(number, f"it begins like a JSON object and is none: {why}")
@@ -156,7 +159,8 @@ def _table(text: str, delimiter: str | None) -> Iterator[Row | BadRow]:
         if header is None:
             header = _columns(cells)
         elif len(cells) != len(header):
-            yield BadRow(number, f"it has {len(cells)} cells, and the header names {len(header)}")
+            count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+            yield BadRow(number, f"it has {count}, and the header names {len(header)}")
         else:
             yield Row(number, dict(zip(header, cells, strict=True)))
 

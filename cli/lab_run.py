@@ -20,6 +20,8 @@ from nextok.cli.lab_experiments import Experiment
 from nextok.cli.lab_folder import LabFolder
 from nextok.cli.lab_screen import found_lines, room_of
 from nextok.cli.lab_settings import LabSettings
+from nextok.cli.oneshot import drawn_seed
+from nextok.cli.resolution import BUILT_IN, Resolved
 from nextok.cli.status import Status
 from nextok.cli.stdout import ReaderGone, Stdout
 from nextok.cli.watcher import Watcher
@@ -42,7 +44,7 @@ class LabRun:
         """Raises UsageError and OutputError for a folder that cannot be written."""
         self._console = invocation.console
         self._environ = invocation.environ
-        self._resolved = resolved = invocation.resolved
+        self._resolved = resolved = _seeded(invocation.resolved)
         self._experiments = experiments
         self._abort = Abort()
         self._status = Status(self._console, time.monotonic)
@@ -135,6 +137,8 @@ class LabRun:
     def _say_the_rest(self, *, cut: bool) -> None:
         if cut and self._found and not self._found[-1].complete:
             self._deliver(self._found[-1])
+        if cut and not self._found:
+            self._console.note("stopped before there was anything to show")
         if self._resolved.output.json and self._found:
             self._stdout.line(json_text(self._as_object()))
         if self._folder is not None and len(self._experiments) > 1 and self._found:
@@ -144,3 +148,10 @@ class LabRun:
     def _as_object(self) -> dict[str, object]:
         objects = [as_object(one) for one in self._found]
         return objects[0] if len(self._experiments) == 1 else {"experiments": objects}
+
+
+def _seeded(resolved: Resolved) -> Resolved:
+    """Any seed, where that was asked for: all experiments have it, and commands name it."""
+    if resolved.origin("seed") == BUILT_IN or resolved.sampling.seed >= 0:
+        return resolved
+    return resolved.with_set({"seed": drawn_seed()})

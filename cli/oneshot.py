@@ -195,14 +195,14 @@ def allocation(loaded: Loaded, prompt_tokens: int) -> int:
 def drawn(resolved: Resolved, weights: Weights) -> Sampling:
     """The sampling settings with a seed and with token ids for biased texts."""
     sampling = resolved.sampling
-    seed = sampling.seed if sampling.seed >= 0 else _drawn_seed()
+    seed = sampling.seed if sampling.seed >= 0 else drawn_seed()
     biases = tuple(pair for bias in resolved.biases for pair in _token_biases(bias, weights))
     return sampling._replace(
         seed=seed, logit_bias=biases, ignore_eos=resolved.stops.ignore_eos
     )  # fmt: skip
 
 
-def _drawn_seed() -> int:
+def drawn_seed() -> int:
     """0 to 2**32 - 2. From the system: the module `random` takes 4 ms to import."""
     return int.from_bytes(os.urandom(8), "big") % (2**32 - 1)
 

@@ -34,7 +34,12 @@ STOP_FLAGS: tuple[Flag, ...] = (
         repeatable=True,
     ),
     _stop("ignore_eos", "--ignore-eos", Switch(), "Go on where the model would stop."),
-    _stop("timeout", "--timeout", Duration(), "End after this time, counted from the start."),
+    _stop(
+        "timeout",
+        "--timeout",
+        Duration(),
+        "End after this time, counted from the start (in a batch: of each prompt's turn).",
+    ),
     _stop("first_token_timeout", "--first-token-timeout", Duration(), "Give up without a token."),
     _stop("stall_timeout", "--stall-timeout", Duration(), "Give up when the engine hangs."),
 )

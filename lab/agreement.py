@@ -13,7 +13,15 @@ from functools import cached_property
 
 from nextok.generation.timings import percentile
 from nextok.lab.forced_run import ForcedRun
-from nextok.lab.survival import Spell, Survival, after, first_departure, geometric, survival
+from nextok.lab.survival import (
+    Spell,
+    Survival,
+    after,
+    first_departure,
+    geometric,
+    share_interval,
+    survival,
+)
 
 HORIZONS = (10, 100, 1000)
 """Tokens after which (1 − ε)^N is held against what was seen."""
@@ -75,7 +83,10 @@ class Agreement:
 
     @cached_property
     def epsilon_interval(self) -> tuple[float, float]:
-        """95 %, by bootstrap over texts: positions of one text are not independent."""
+        """95 %, by bootstrap over texts: positions of one text are not independent.
+
+        Never narrower than if they were: a few texts that are alike say nothing of that.
+        """
         draw = random.Random(1)
         counts = [(len(run.agrees), sum(not one for one in run.agrees)) for run in self.runs]
         rates = []
@@ -83,7 +94,10 @@ class Agreement:
             drawn = draw.choices(counts, k=len(counts))
             rates.append(sum(bad for _, bad in drawn) / max(1, sum(all_ for all_, _ in drawn)))
         rates.sort()
-        return (percentile(rates, 2.5), percentile(rates, 97.5)) if rates else (0.0, 0.0)
+        if not rates:
+            return 0.0, 0.0
+        low, high = share_interval(self.differing, self.positions)
+        return min(low, percentile(rates, 2.5)), max(high, percentile(rates, 97.5))
 
     @cached_property
     def curve(self) -> list[Survival]:
@@ -93,12 +107,13 @@ class Agreement:
 
     @cached_property
     def horizons(self) -> list[Horizon]:
-        """At each of HORIZONS."""
+        """At each of HORIZONS. Nothing is seen beyond the longest text, even where none is left."""
+        longest = max((len(run.agrees) for run in self.runs), default=0)
         return [
             Horizon(
                 tokens=tokens,
                 expected=geometric(self.epsilon, tokens),
-                seen=after(self.curve, tokens),
+                seen=after(self.curve, tokens) if tokens <= longest else None,
             )
             for tokens in HORIZONS
         ]

@@ -77,9 +77,15 @@ def _doubled(cached: Timed, again: Timed) -> str:
     """What twice the length costs: the mark of O(N) is 2, that of O(N²) with nothing else 4."""
     with_it, without = cached.doubling or math.nan, again.doubling or math.nan
     said = f"twice the length takes {with_it:.1f} times as long with it"
-    if without > with_it * _APART:
+    if _tells(cached, again):
         return f"{said} and {without:.1f} times without it, O(N) against O(N²)"
     return f"{said} and {without:.1f} times without it: too short a text to tell O(N²) from O(N)"
+
+
+def _tells(cached: Timed, again: Timed) -> bool:
+    """Whether the text was long enough to tell O(N²) from O(N)."""
+    with_it, without = cached.doubling, again.doubling
+    return with_it is not None and without is not None and without > with_it * _APART
 
 
 def _read(timed: Timed, wait: float) -> str:
@@ -133,9 +139,11 @@ def _totals(found: CacheComparison) -> Chart:
     wait, shown = found.patience_seconds, ((found.again, _AGAIN), (found.cached, _CACHED))
     last = max(len(timed.seconds) for timed, _ in shown)
     crossings = [timed.read_in(wait) for timed, _ in shown if sum(timed.seconds) >= wait]
+    tells = _tells(found.cached, found.again)
+    orders = f"{'O(N) ' * tells}with the KV cache, {'O(N²) ' * tells}without it"
     return Chart(
         name="total",
-        title="Time until each token: O(N) with the KV cache, O(N²) without it",
+        title=f"Time until each token: {orders}",
         x_label="token index",
         y_label="time since the prompt was sent (s)",
         series=(

@@ -7,6 +7,7 @@ cut like the real ones and fitted again, for a fit is always near the data it wa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ REJECTED = 0.05
 """A fit is rejected where chance is as far off less often."""
 _ENOUGH = 10
 """Draws farther off than the data, after which it is clear that chance does that."""
+_MOST_TIMES = 10
 _UNCUT = np.iinfo(np.int64).max
 _TABLE = 1 << 16
 """Lengths whose shares are looked up in a table."""
@@ -45,7 +47,8 @@ class Goodness:
 def goodness(
     fit: Fit, sample: Sample, draws: int, seed: int, before: Callable[[int], None]
 ) -> Goodness:
-    """Try it. draws: at most; so many are needed where a fit is rejected.
+    """Try it. draws: at most; so many are needed where a fit is rejected, and up to ten times as
+    many where they do not tell on which side of the bound it is.
 
     before: told before each draw how many there were.
     """
@@ -53,13 +56,26 @@ def goodness(
     drawing = _Drawing.of(fit, sample)
     seen = distance(fit, sample)
     farther = tried = 0
-    while tried < draws and farther < _ENOUGH:
-        before(tried)
+    while not is_clear(farther, tried, draws):
+        before(min(tried, draws))
         drawn = drawing.sample(generator)
         farther += distance(refitted(fit, drawn), drawn) >= seen
         tried += 1
-    p_value = farther / tried if farther == _ENOUGH else (farther + 1) / (tried + 1)
+    p_value = farther / tried if farther >= _ENOUGH else (farther + 1) / (tried + 1)
     return Goodness(distance=seen, p_value=p_value, draws=tried)
+
+
+def is_clear(farther: int, tried: int, draws: int) -> bool:
+    """Whether so many draws tell on which side of REJECTED a fit is, or are all there may be.
+
+    farther: draws that are as far off as the data. Where none is, there is no doubt.
+    """
+    above = farther - REJECTED * tried
+    spread = 2 * math.sqrt(REJECTED * (1 - REJECTED) * tried)
+    if farther >= _ENOUGH and above >= spread:
+        return True
+    doubtful = farther and abs(above) < spread
+    return tried >= draws and (not doubtful or tried >= _MOST_TIMES * draws)
 
 
 def distance(fit: Fit, sample: Sample) -> float:

@@ -23,7 +23,8 @@ def histogram(study: Study, notes: tuple[str, ...]) -> Chart:
     """Shares in bins of equal width, and what each fit expects there."""
     sample = study.sample
     tokens = np.sort(np.array(study.data.tokens))
-    edges = _edges(tokens)
+    cut_at = _cut_at(study)
+    edges = _edges(tokens, *(int(at) for at, _ in cut_at))
     counts, _ = np.histogram(tokens, bins=edges)
     middles = (edges[:-1] + edges[1:]) / 2
     hidden = int((tokens > edges[-1]).sum())
@@ -40,7 +41,7 @@ def histogram(study: Study, notes: tuple[str, ...]) -> Chart:
         y_label=f"share of answers in {width:,} token{'s' * (width > 1)} (%)",
         series=(bars, *lines),
         notes=(*notes, *more),
-        marks=_cut_at(study),
+        marks=cut_at,
         y_range=(0.0, 1.12 * max(float(counts.max()) / sample.count * 100, _highest(lines))),
     )
 
@@ -62,12 +63,13 @@ def _highest(lines: Sequence[Series]) -> float:
     return max(max(one.y) for one in lines)
 
 
-def _edges(tokens: Integers) -> Floats:
+def _edges(tokens: Integers, *marked: int) -> Floats:
     """Of equal bins of whole tokens: Freedman and Diaconis' width, within what can be seen.
 
-    Half a token before the first length of each.
+    Half a token before the first length of each. marked: lengths that are shown in any case.
     """
-    first, last = int(tokens[0]), int(np.quantile(tokens, _SHOWN, method="higher"))
+    first = int(tokens[0])
+    last = max(int(np.quantile(tokens, _SHOWN, method="higher")), *marked, first)
     spread = float(np.subtract(*np.quantile(tokens, (0.75, 0.25))))
     wanted = 2 * spread / len(tokens) ** (1 / 3)
     reach = last - first + 1

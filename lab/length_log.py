@@ -7,6 +7,7 @@ error which names its line; no row is left out in silence.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -90,7 +91,7 @@ def _wrong(cell: Cell) -> str:
         return "empty"
     number = number_in(cell)
     if number is None:
-        return f"no number ({shown(cell, 20)})"
+        return f"no number ({shown(cell if isinstance(cell, str) else json.dumps(cell), 20)})"
     if math.isnan(number):
         return "not a number (NaN)"
     if number < 0:

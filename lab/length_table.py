@@ -17,6 +17,8 @@ from nextok.generation.errors import UsageError
 Cell: TypeAlias = str | float | bool | None
 
 _DELIMITERS = ",;\t"
+_STDIN = "/dev/stdin"
+"""What `-` means."""
 _DEEPEST = 8
 """Objects inside objects, of which names are still made."""
 _LONGEST_LINE = 1 << 26
@@ -39,7 +41,7 @@ def rows_of(path: str) -> Iterator[Row]:
     Raises UsageError for a file that cannot be read, is empty, or is no table, with the line.
     """
     try:
-        with open(path, "rb") as file:
+        with open(_STDIN if path == "-" else path, "rb") as file:
             lines = _text(path, iter(lambda: file.readline(_LONGEST_LINE), b""))
             yield from _rows(path, lines)
     except (OSError, ValueError) as error:  # a NUL in the path is a ValueError

@@ -68,6 +68,14 @@ def geometric(chance: float, steps: float) -> float:
     return math.pow(1 - chance, steps)
 
 
+def share_interval(count: int, total: int) -> tuple[float, float]:
+    """Wilson's 95 % interval (1927) of a chance that came true `count` of `total` times."""
+    share, scale = count / total, 1 + _Z**2 / total
+    middle = (share + _Z**2 / (2 * total)) / scale
+    spread = _Z / scale * math.sqrt(share * (1 - share) / total + (_Z / (2 * total)) ** 2)
+    return max(0.0, middle - spread), min(1.0, middle + spread)
+
+
 def first_departure(curve: Sequence[Survival], chance: float) -> Survival | None:
     """The first point whose interval the geometric curve has left for good; None if it never does.
 

@@ -466,6 +466,21 @@ def test_resume_refuses_the_answers_to_other_lines(
     assert out.read_bytes() == before
 
 
+def test_resume_adds_to_no_results_of_other_prompts(
+    ask: Ask, write: Write, emoji_gguf: Path, tmp_path: Path
+) -> None:
+    """Also where no name is the same."""
+    out = tmp_path / "out.jsonl"
+    mine, others = write({"id": "a", "prompt": "x"}), {"id": "b", "prompt": "x"}
+    assert ask("batch", mine, "-m", emoji_gguf, "--resume", out).code == 0
+    before = out.read_bytes()
+    ran = ask("batch", write(others), "-m", emoji_gguf, "--resume", out)
+    ran.check_failed(2, "has answers to other prompts", "another file")
+    assert out.read_bytes() == before
+    more = write({"id": "a", "prompt": "x"}, others)
+    assert ask("batch", more, "-m", emoji_gguf, "--resume", out).code == 0
+
+
 def test_resume_spoils_no_other_file(ask: Ask, write: Write, emoji_gguf: Path) -> None:
     prompts, other = write("a"), write("some text", "without an end", name="notes.txt")
     other.write_text("some text\nwithout an end")

@@ -203,6 +203,22 @@ def test_without_matplotlib_it_is_said_before_anything_is_done(
     assert ask("lab", "cache", "-m", loop_gguf, "-n", "4", env=env).code == 0
 
 
+def test_a_seed_that_was_drawn_is_in_the_command(ask: Any, loop_gguf: Path) -> None:
+    """Else it would not make the same data again."""
+    told = ask("lab", "loop", "-m", loop_gguf, "-n", "3", "--seed", "-1", "--json").object
+    words = told["command"].split()
+    assert int(words[words.index("--seed") + 1]) == told["sampling"]["seed"] >= 0
+
+
+def test_an_interrupt_before_anything_is_done_is_told(
+    terminal: Callable[..., Any], loop_gguf: Path
+) -> None:
+    child = terminal("lab", "abandonment", "-m", str(loop_gguf), "-n", "2000")
+    child.expect(b"lab abandonment: ")
+    child.sendintr()
+    assert "stopped before there was anything to show" in child.rest()
+
+
 def test_an_interrupt_leaves_what_is_done(loop_gguf: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [SCRIPT, "lab", "loop", "-m", loop_gguf, "-n", "4000", "--explain", "-o", tmp_path],

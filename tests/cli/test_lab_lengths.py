@@ -57,6 +57,14 @@ def test_a_log_needs_no_model(ask: Ask, log: Path, long_log: Path, tmp_path: Pat
     assert json.dumps(again) == json.dumps(whole)
 
 
+def test_a_log_may_come_through_a_pipe(ask: Ask, log: Path) -> None:
+    named, piped = (
+        ask("lab", "lengths", "--log", name, "--json", input=log.read_bytes()).object
+        for name in (log, "-")
+    )
+    assert (piped["n"], piped["fits"]) == (named["n"], named["fits"])
+
+
 def test_the_journal(ask: Ask, state_folder: Path) -> None:
     journal = Journal(state_folder / "journal.sqlite")
     for place, tokens in enumerate((3, 5, 9, 40)):

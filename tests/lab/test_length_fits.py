@@ -15,7 +15,7 @@ from nextok.generation.errors import UsageError
 from nextok.lab.length_data import Answer
 from nextok.lab.length_families import FAMILIES, GAMMA, LOGNORMAL, NEGATIVE_BINOMIAL
 from nextok.lab.length_fits import fits, fitted, log_likelihood, refitted, weights
-from nextok.lab.length_goodness import distance, goodness, seen_below
+from nextok.lab.length_goodness import distance, goodness, is_clear, seen_below
 from nextok.lab.length_sample import OverCap, Sample, counted, found_cap, sample_of
 
 N = 8000
@@ -240,3 +240,13 @@ def test_draws_from_less_spread_than_poissons_are_fitted_as_honestly() -> None:
             assert again.log_likelihood < 0
             most = np.log([np.mean(tokens == one) for one in tokens]).sum()
             assert again.log_likelihood <= most + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("farther", "tried", "clear"),
+    [(0, 98, False), (0, 99, True), (1, 98, False), (5, 99, False), (9, 99, False),
+     (10, 50, True), (10, 150, False), (15, 150, True), (3, 300, True), (50, 990, True)],
+)  # fmt: skip
+def test_draws_go_on_until_they_tell(farther: int, tried: int, clear: bool) -> None:
+    """The bound is 5 %: 5 of 99 are on it, as 9 may be, 15 of 150 are above, 3 of 300 below."""
+    assert is_clear(farther, tried, draws=99) is clear

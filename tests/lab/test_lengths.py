@@ -141,6 +141,14 @@ def test_a_cap_that_shows() -> None:
     assert (none["cap"], none["cut"]) == (None, 0)
 
 
+def test_bars_go_as_far_as_answers_were_cut() -> None:
+    """Also where hardly any came so far."""
+    chart = found(data(np.append(np.arange(100, 700), [1000]), cap=1000)).charts[0]
+    assert chart.marks == ((1000.0, "cut here"),)
+    middles = chart.series[0].x
+    assert middles[-1] == pytest.approx(1000, abs=middles[1] - middles[0])
+
+
 def test_another_workload() -> None:
     findings = found(data(gamma()), other=data(20 * gamma()))
     cost = figures(findings)["cost_ratio"]
