@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_NO_ROOM = 0.88
+"""Of a panel's width: from there on a mark's name stands to the left of it."""
 _MANY_POINTS = 5000
 """From here on an SVG holds points as one image: as paths they would be megabytes."""
 
@@ -87,10 +89,13 @@ def _set_ticks(panel: Axes, chart: Chart, x: Axis, *, turned: bool) -> None:
 
 
 def _draw_marks(panel: Axes, chart: Chart) -> None:
+    to_axes = panel.transData + panel.transAxes.inverted()
     for x, name in chart.marks:
         panel.axvline(x, color=INK, linewidth=1, linestyle=":", zorder=2)
+        is_last = to_axes.transform((x, 0))[0] > _NO_ROOM
         panel.annotate(
-            drawable(name), (x, 1), xycoords=("data", "axes fraction"), xytext=(4, -10),
+            drawable(name), (x, 1), xycoords=("data", "axes fraction"),
+            xytext=(-4 if is_last else 4, -10), ha="right" if is_last else "left",
             textcoords="offset points", fontsize=9.5, color=INK, zorder=5,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1},
         )  # fmt: skip
