@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import sys
-import threading
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +14,7 @@ from nextok.cli.deadlines import deadlines
 from nextok.cli.ending import leave
 from nextok.cli.exit_codes import ANSWERED, CONTEXT, SIGNALLED, TIMED_OUT, code_of
 from nextok.cli.invocation import Invocation
+from nextok.cli.late_modules import import_ahead
 from nextok.cli.loaded import Loader
 from nextok.cli.privacy import keeps_chats
 from nextok.cli.prompting import read_prompt
@@ -37,13 +36,6 @@ if TYPE_CHECKING:
     from nextok.cli.prompting import Prompt
     from nextok.cli.report import Outcome
 
-LATE = (
-    "nextok.cli.oneshot",
-    "nextok.cli.delivery",
-    "nextok.backends.llama_model",
-    "nextok.backends.llama_sampler",
-)
-"""With what these import: what an answer takes beside a loaded model."""
 _CODES = {
     FinishReason.CONTEXT: CONTEXT,
     FinishReason.TIMEOUT: TIMED_OUT,
@@ -118,7 +110,7 @@ class _Generation:
             around_fetching=self._watcher.excused,
             cpus=FreeCpus(allowed_cpus()),
             found=self._remembrance.found,
-            meanwhile=_import_ahead,
+            meanwhile=import_ahead,
         ).load()
         self._remembrance.loaded(loaded)
         from nextok.cli.oneshot import OneShot
@@ -239,14 +231,3 @@ class _Generation:
         from nextok.cli.chat.reply import Guarded
 
         return [Guarded(answer, self._abort) for answer in answers]  # what was said is kept
-
-
-def _import_ahead() -> None:
-    """What comes after the load, in a thread: the engine takes longer to read the file."""
-    threading.Thread(target=_import_late, daemon=True).start()
-
-
-def _import_late() -> None:
-    with contextlib.suppress(Exception):  # whoever needs it will hear of it
-        for name in LATE:
-            importlib.import_module(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nextok.cli.generate import LATE
+from nextok.cli.late_modules import LATE
 
 Ask = Callable[..., Any]
 Build = Callable[..., Path]
