@@ -97,10 +97,11 @@ class Done(NamedTuple):
 
     def check_lines(self, lines: Sequence[Line]) -> None:
         """UsageError when it has answers, and none to any of these."""
-        if self.answers and not any(line.id in self.answers for line in lines):
+        if lines and self.answers and not any(line.id in self.answers for line in lines):
+            first = shown(str(next(iter(self.answers))))
             raise UsageError(
-                f"{self.name} has answers to other prompts ({next(iter(self.answers))!r} and others"
-                f" by name): go on with the same ones, or {_REMEDY}"
+                f"{self.name} has answers to other prompts, the first to {first}: "
+                f"go on with the same ones, or {_REMEDY}"
             )
 
     def check(self, line: Line, conditions: Conditions) -> None:
