@@ -35,7 +35,8 @@ Build = Callable[..., Path]
 def pytest_configure() -> None:
     """Once, for all the processes that tests start."""
     # Under nohup, or in the background of a script, they would ignore them, as they should.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    for one in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(one, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "PYTEST_XDIST_WORKER" not in os.environ:
