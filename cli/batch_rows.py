@@ -117,11 +117,13 @@ def _object(number: int, text: str) -> Row | BadRow:
         return BadRow(number, str(error))
     except json.JSONDecodeError as error:
         why = f"{error.msg} at character {error.pos + 1}"
-        return BadRow(number, f"it begins like a JSON object and is none: {why}")
-    except (ValueError, RecursionError) as error:
-        why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        return BadRow(number, f"it begins like a JSON object and is none: {why}")
-    return Row(number, fields)
+    except RecursionError:
+        why = "nested too deep"
+    except ValueError as error:
+        why = str(error)
+    else:
+        return Row(number, fields)
+    return BadRow(number, f"it begins like a JSON object and is none: {why}")
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -139,6 +141,7 @@ def _table(text: str, delimiter: str | None) -> Iterator[Row | BadRow]:
     import csv
 
     from nextok.lab.length_table import delimiter_of
+    from nextok.lab.numbers import counted
 
     csv.field_size_limit(_LONGEST_CELL)
     lines = text.splitlines(keepends=True)
@@ -159,7 +162,7 @@ def _table(text: str, delimiter: str | None) -> Iterator[Row | BadRow]:
         if header is None:
             header = _columns(cells)
         elif len(cells) != len(header):
-            count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}"
+            count = counted(len(cells), "cell")
             yield BadRow(number, f"it has {count}, and the header names {len(header)}")
         else:
             yield Row(number, dict(zip(header, cells, strict=True)))
