@@ -134,10 +134,21 @@ class LlamaWeights:
         self._check_memory(options)
         return LlamaModel(
             self.model,
-            options,
+            options._replace(flash_attention=self.flash_attention(options)),
             abort,
             vocabulary_size=len(self.tokenizer),
             keeps_partial_memory=self.memory_can_be_cut,
+        )
+
+    def flash_attention(self, options: ContextOptions) -> str:
+        """What `auto` comes to in such a context: `on`, `off`, or the engine's own choice."""
+        from nextok.backends.llama_attention import flash_attention
+
+        return flash_attention(
+            options,
+            heads=int(self._llama.llama_model_n_head(self.model)),
+            computes_exactly=self.computes_exactly,
+            offloads=self.can_offload and self._gpu_layers != 0,
         )
 
     def state_identity(self, options: ContextOptions) -> str:
@@ -147,9 +158,12 @@ class LlamaWeights:
 
         self._fingerprint = self._fingerprint or model_fingerprint(self._path)
         return state_identity(
-            self._fingerprint, options, self.metadata,
-            gpu_layers=self._gpu_layers, computes_exactly=self.computes_exactly,
-        )  # fmt: skip
+            self._fingerprint,
+            options._replace(flash_attention=self.flash_attention(options)),
+            self.metadata,
+            gpu_layers=self._gpu_layers,
+            computes_exactly=self.computes_exactly,
+        )
 
     def sampler(
         self, sampling: Sampling, *, context_size: int, history: Sequence[int]

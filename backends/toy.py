@@ -180,6 +180,10 @@ class Toy:
     def open(self, options: ContextOptions, abort: Abort) -> ToyModel:
         return ToyModel(options, abort)
 
+    def flash_attention(self, options: ContextOptions) -> str:
+        """It attends to nothing."""
+        return options.flash_attention
+
     def state_identity(self, options: ContextOptions) -> str:
         """Its states are tokens: no option matters, and no version of its text."""
         return "toy"

@@ -89,6 +89,11 @@ class Weights(Protocol):
     def open(self, options: ContextOptions, abort: Abort) -> Context:
         """A context. EngineError when it cannot be made, before memory is touched."""
 
+    def flash_attention(self, options: ContextOptions) -> str:
+        """What `auto` comes to in such a context: `on`, `off`, or `auto` where only the engine
+        knows.
+        """
+
     def state_identity(self, options: ContextOptions) -> str:
         """Equal texts: a cache of the one takes up the exported state of the other, and goes on
         as if it had computed it. Of model, engine and those options that matter to a state.

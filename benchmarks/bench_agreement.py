@@ -25,7 +25,7 @@ from processes import ENVIRONMENT, NEXTOK, interval, pairwise, succeeded
 from nextok.backends.llama_library import library_path
 
 BAR = 0.03
-SETTINGS = ["-b", "512", "-ub", "128", "-t", "1", "-fa", "auto"]
+SETTINGS = ["-b", "512", "-ub", "128", "-t", "1", "-fa", "on"]
 """What both understand. llama-bench's own are larger batches."""
 
 Speeds = Mapping[str, float]

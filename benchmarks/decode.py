@@ -34,8 +34,19 @@ class Pair:
         prompt = [str(token["id"]) for token in listed["tokens"]]
         # As much context as `-n` makes nextok ask for: a multiple of 256.
         context = -(-(len(prompt) + tokens) // 256) * 256
-        self.ours = [NEXTOK, "generate", *chosen, "-t", "1", "--seed", SEED, "--ignore-eos"]
-        self.ours += ["-n", str(tokens), "-r", "<never>", "-r", "\n\n\n\n\n\n"]
+        # The bare script leaves attention to the engine.
+        self.ours = [NEXTOK, "generate", *chosen, "-t", "1", "-fa", "on"]
+        self.ours += [
+            "--seed",
+            SEED,
+            "--ignore-eos",
+            "-n",
+            str(tokens),
+            "-r",
+            "<never>",
+            "-r",
+            "\n\n\n\n\n\n",
+        ]
         self.bare = [*BARE, str(model), str(context), str(tokens), SEED, *prompt]
 
     def check(self) -> None:

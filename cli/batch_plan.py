@@ -51,6 +51,9 @@ class Plan(NamedTuple):
     def options(self, loaded: Loaded) -> ContextOptions:
         """What to ask the engine for."""
         options = loaded.context_options(context_size=self.context_size)
+        if options.flash_attention == "auto" and not loaded.offloads:
+            # Without it, NaN that one line leaves in the memory would be in the sums of the next.
+            options = options._replace(flash_attention="on")
         return options._replace(sequences=self.sequences, unified=self.unified)
 
 

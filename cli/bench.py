@@ -127,14 +127,12 @@ class _Benchmark:
         return ANSWERED
 
     def _reported(self, plan: Plan, ended: str) -> Reported:
-        first = self._shelf.models[0].loaded
         usable, free = len(allowed_cpus()), self._cpus.look()
         return Reported(
             plan=plan,
             figures=figures(plan, self._samples),
             models=[_facts(one) for one in self._shelf.models],
-            engine=first.engine,
-            ubatch_size=first.ubatch_size,
+            options=self._shelf.options(self._shelf.models[0], plan),
             ended=ended,
             peak_resident=peak_resident_bytes(),
             cpus=usable,

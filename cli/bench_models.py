@@ -13,6 +13,7 @@ from random import Random
 from nextok.backends.free_cpus import FreeCpus
 from nextok.backends.gguf_header import read_header
 from nextok.backends.kv_size import kv_bytes
+from nextok.backends.options import ContextOptions
 from nextok.backends.process_memory import resident_bytes
 from nextok.backends.split_files import first_part
 from nextok.cli.bench_settings import BenchSettings
@@ -121,11 +122,21 @@ class Shelf:
                 one.bench.close()
             one.loaded.close()
 
+    def options(self, one: Benched, plan: Plan) -> ContextOptions:
+        """Of its context. Where `-fa auto` comes to one thing for one model and to another for the
+        other, both have flash attention: no model lacks it.
+        """
+        found = {
+            model.loaded.weights.flash_attention(_options(model, plan)) for model in self.models
+        }
+        settled = "on" if "on" in found else found.pop()
+        return _options(one, plan)._replace(flash_attention=settled)
+
     def _open(self, one: Benched, plan: Plan) -> Workbench:
         loaded, before = one.loaded, resident_bytes()
         one.bench = Workbench(
             loaded.weights,
-            loaded.context_options(context_size=plan.context_size),
+            self.options(one, plan),
             drawn(loaded.resolved, loaded.weights),
             self.abort,
             clock=self.clock,
@@ -151,6 +162,10 @@ def within(plan: Plan, trained: int | None, console: Console) -> Plan:
         )
     console.warning(f"sizes beyond the {trained} tokens of the model's training are left out")
     return plan.without(trained)
+
+
+def _options(one: Benched, plan: Plan) -> ContextOptions:
+    return one.loaded.context_options(context_size=plan.context_size)
 
 
 def _added(before: int | None, after: int | None) -> int | None:

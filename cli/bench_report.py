@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from nextok.backends.options import ContextOptions
 from nextok.cli.bench_words import against, measured, rate, rates, ratio, taken, who
-from nextok.cli.settings import EngineSettings
 from nextok.cli.table import Row
 from nextok.cli.units import size
 from nextok.generation.timings import Latency
@@ -36,8 +36,8 @@ class Reported:
     plan: Plan
     figures: Figures
     models: Sequence[ModelFacts]
-    engine: EngineSettings
-    ubatch_size: int
+    options: ContextOptions
+    """Of the first model's context."""
     ended: str
     peak_resident: int
     """Bytes that the process took at most, with all models."""
@@ -48,16 +48,16 @@ class Reported:
 
 def as_json(reported: Reported) -> Mapping[str, object]:
     """Seconds, milliseconds and bytes as the keys say; null where there is nothing to tell."""
-    plan, engine = reported.plan, reported.engine
+    plan, options = reported.plan, reported.options
     return {
         "finish_reason": reported.ended,
         "rounds": {"asked": plan.rounds, "whole": reported.figures.whole_rounds},
         "settings": {
-            "batch_size": engine.batch_size,
-            "ubatch_size": reported.ubatch_size,
-            "flash_attn": engine.flash_attn,
-            "cache_type_k": engine.cache_type_k,
-            "cache_type_v": engine.cache_type_v,
+            "batch_size": options.batch_size,
+            "ubatch_size": options.ubatch_size,
+            "flash_attn": options.flash_attention,
+            "cache_type_k": options.cache_type_k,
+            "cache_type_v": options.cache_type_v,
             "context_tokens": plan.context_size,
         },
         "models": [_model(one) for one in reported.models],

@@ -59,10 +59,10 @@ def _head(reported: Reported) -> Iterable[RenderableType]:
         letter = f"{LETTERS[index]}  " if len(reported.models) > 1 else ""
         yield Text(one_line(f"{letter}{one.name}"), "bold")
         yield Text(memory(one, reported.plan), "dim")
-    engine, plan = reported.engine, reported.plan
+    options, plan = reported.options, reported.plan
     settings = (
-        f"-b {engine.batch_size} -ub {reported.ubatch_size} -fa {engine.flash_attn} "
-        f"-ctk {engine.cache_type_k} -ctv {engine.cache_type_v}"
+        f"-b {options.batch_size} -ub {options.ubatch_size} -fa {options.flash_attention} "
+        f"-ctk {options.cache_type_k} -ctv {options.cache_type_v}"
     )
     yield Text(f"{ending(reported)} · {plan.tokens} tokens a decode · {settings}", "dim")
 

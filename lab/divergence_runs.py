@@ -96,7 +96,7 @@ class _Comparing:
             size = max(map(len, self._prompts)) + self._extent.max_tokens
             with (
                 variant.opened(self._subject, self._load) as subject,
-                subject.open(size) as model,
+                subject.comparable().open(size) as model,
             ):
                 self._pass(variant, subject, model)
             self._runs.seconds[variant.label] = self._subject.clock() - began

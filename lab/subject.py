@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nextok.backends.chat_template import ChatTemplate
@@ -59,6 +59,14 @@ class Subject:
     def tokenizer(self) -> LoadedTokenizer:
         """Of the model."""
         return self.weights.tokenizer
+
+    def comparable(self) -> Subject:
+        """The same, with the kind of attention that others have which are held against it: `auto`
+        comes to another for some weights than for others.
+        """
+        if self.options.flash_attention != "auto" or self.weights.can_offload:
+            return self
+        return replace(self, options=self.options._replace(flash_attention="on"))
 
     @contextmanager
     def open(self, context_size: int, sequences: int = 1) -> Iterator[Context]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from nextok.cli.loaded import Loaded, warn_beyond_training
 from nextok.cli.oneshot import splitter
 from nextok.cli.thread_choice import adaptive
 from nextok.generation.abort import Abort
-from nextok.generation.errors import NextokError
+from nextok.generation.errors import EngineError, NextokError
+from nextok.generation.events import Event, Finish
+from nextok.generation.finish import FinishReason
 from nextok.generation.loop import Job, Steps, plain_steps
 from nextok.generation.reading_along import ReadingAlong
 from nextok.generation.sliding import Sliding, slide_to
@@ -25,10 +28,10 @@ from nextok.generation.thinking_budget import ThinkingBudget
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nextok.backends.adaptive_threads import AdaptiveThreads
     from nextok.backends.kv_store import KvStore
     from nextok.cli.prompting import PromptTokens
     from nextok.cli.speculation import Speculation
-    from nextok.generation.events import Event
     from nextok.generation.model import Model, Sampler
     from nextok.generation.reasoning import ReasoningSplitter
     from nextok.generation.sampling import Sampling
@@ -75,9 +78,7 @@ class Engine:
         self._abort = abort
         self._slid = False
         """Whether the cache may hold what no reading of its tokens would give."""
-        self._model = self.weights.open(self._options, abort)
-        self._paced = adaptive(self._model, loaded)
-        self.cache = self._model.new_cache()
+        self._open()
         self._speculation: Speculation | None = None
         try:
             self._speculation = self._guessing(abort, console)
@@ -85,6 +86,18 @@ class Engine:
             self.close()
             raise
         warn_beyond_training(loaded.engine.ctx_size, self.weights.trained_context, console)
+
+    def _open(self) -> None:
+        self._model = self.weights.open(self._options, self._abort)
+        self._paced = adaptive(self._model, self.loaded)
+        self.cache = self._model.new_cache()
+
+    def _open_anew(self) -> None:
+        """After a failure: NaN in the memory would stay in the sums of whatever comes after it."""
+        failed = self._model
+        with suppress(EngineError):
+            self._open()
+            failed.close()
 
     @property
     def reference(self) -> str:
@@ -109,29 +122,39 @@ class Engine:
         sampler = self.weights.sampler(
             request.sampling, context_size=self.context_size, history=request.tokens.ids
         )
+        job = Job(
+            model=model,
+            cache=self.cache,
+            sampler=self._budgeted(sampler, request),
+            prompt=request.tokens.ids,
+            is_end=self.weights.tokenizer.is_end,
+            clock=clock,
+            max_tokens=request.max_tokens,
+        )
+        failed = False
         try:
-            job = Job(
-                model=model,
-                cache=self.cache,
-                sampler=self._budgeted(sampler, request),
-                prompt=request.tokens.ids,
-                is_end=self.weights.tokenizer.is_end,
-                clock=clock,
-                max_tokens=request.max_tokens,
-            )
-            events = generate(
-                job,
-                self._piece_after(request.begun),
-                stops=request.stops,
-                abort=self._abort,
-                origin=origin,
-                loop=self._loop(request),
-            )
-            if self._speculation is not None:
-                events = self._speculation.followed(events)
-            yield from paced.followed(events) if paced else events
+            for event in self._generated(job, request, paced, origin):
+                failed = isinstance(event, Finish) and event.reason is FinishReason.ERROR
+                yield event
         finally:
             sampler.close()
+            if failed:
+                self._open_anew()
+
+    def _generated(
+        self, job: Job, request: Request, paced: AdaptiveThreads | None, origin: float
+    ) -> Iterator[Event]:
+        events = generate(
+            job,
+            self._piece_after(request.begun),
+            stops=request.stops,
+            abort=self._abort,
+            origin=origin,
+            loop=self._loop(request),
+        )
+        if self._speculation is not None:
+            events = self._speculation.followed(events)
+        return paced.followed(events) if paced else events
 
     def _guessing(self, abort: Abort, console: Console) -> Speculation | None:
         """What guesses ahead, if something is to."""

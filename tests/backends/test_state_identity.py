@@ -18,7 +18,9 @@ from nextok.generation.abort import Abort
 from nextok.generation.model import Cache
 from nextok.generation.sampling import Sampling
 
-OPTIONS = ContextOptions(context_size=256, threads=1, batch_size=32, ubatch_size=32)
+OPTIONS = ContextOptions(
+    context_size=256, threads=1, batch_size=32, ubatch_size=32, flash_attention="on"
+)
 GREEDY = Sampling(seed=1, temperature=0.0)
 OTHERS = {
     "cache_type_k": OPTIONS._replace(cache_type_k="q8_0"),

@@ -45,7 +45,7 @@ def test_the_object(bench: Ask, loop_gguf: Path) -> None:
     told = ran.object
     assert (told["finish_reason"], told["rounds"]) == ("done", {"asked": 2, "whole": 2})
     assert told["settings"] == {
-        "batch_size": 512, "ubatch_size": 128, "flash_attn": "auto", "cache_type_k": "f16",
+        "batch_size": 512, "ubatch_size": 128, "flash_attn": "off", "cache_type_k": "f16",
         "cache_type_v": "f16", "context_tokens": 24,
     }  # fmt: skip
     (model,) = told["models"]

@@ -60,6 +60,19 @@ def finish(process: Process) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+def interrupted(process: Process) -> tuple[int, str, str]:
+    """What comes of a SIGINT. Before our first line runs, Python may lose it in a callback of its
+    own, which it says; then a second one must do.
+    """
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=HANG / 6)
+    except subprocess.TimeoutExpired as late:
+        if b"Exception ignored in" in (late.stderr or b""):
+            process.send_signal(signal.SIGINT)
+    return finish(process)
+
+
 def wait_until_full(process: Process) -> None:
     """Until its pipe takes next to nothing more."""
     assert process.stdout is not None
@@ -195,8 +208,7 @@ def test_an_interrupt_at_any_moment_is_clean(start: Start, loop_gguf: Path) -> N
     for milliseconds in range(0, 1000, 5):
         process = start("-m", str(loop_gguf), *ENDLESS)
         time.sleep(milliseconds / 1000)
-        process.send_signal(signal.SIGINT)
-        code, out, err = finish(process)
+        code, out, err = interrupted(process)
         if err and not any(folder in err for folder in ("/cli/app", "/generation/", "/backends/")):
             assert "KeyboardInterrupt" in err
             continue
