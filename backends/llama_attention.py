@@ -1,29 +1,51 @@
 """Which attention the engine computes with, where `auto` leaves it open.
 
-On a CPU its flash attention takes fewer than 64 rows one after another, and each position of a row
-by itself (ggml-cpu/ops.cpp, ggml_compute_forward_flash_attn_ext_f16_one_chunk); without it they are
-products of matrices. Where heads are small that is twice as fast for a token and three times for
-the rows of guesses, at a depth of a thousand tokens or two; prompts are read up to a sixth more
-slowly. `nextok bench -fa on` against `-fa off` shows it.
+A build with AVX512-FP16 takes 128 halves at once (ggml-cpu/simd-mappings.h, GGML_F16_STEP), and in
+flash attention what is left of a head one by one (vec.h, ggml_vec_mad_f16): all of it where heads
+are smaller. At a depth of 2,000 tokens one token then takes twice as long as without flash
+attention, and a pass over the rows of guesses five times as long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nextok.backends.llama_library import library
 from nextok.backends.options import ContextOptions
 
+_STEP = 128
 _SCORE_BYTES = 4
 _MOST_SCORES = 256 << 20
 """Bytes that the scores of one layer may take: without flash attention all of them are kept."""
 
 
-def flash_attention(
-    options: ContextOptions, *, heads: int, computes_exactly: bool, offloads: bool
-) -> str:
-    """`on`, `off`, or `auto` where layers are on a GPU and the engine knows better.
+class Heads(NamedTuple):
+    """Of one layer."""
 
-    heads: of queries, in a layer. computes_exactly: what the weights say of themselves.
+    number: int
+    """Of the queries."""
+    size: int
+    """Of a value: how many numbers."""
+
+
+def heads_of(model: object, metadata: Mapping[str, str]) -> Heads:
+    """What a model's file says, or else its width by the heads."""
+    llama = library()
+    number = max(1, int(llama.llama_model_n_head(model)))
+    key = f"{metadata.get('general.architecture')}.attention.value_length"
+    return Heads(number, int(metadata.get(key) or llama.llama_model_n_embd(model) // number))
+
+
+def flash_attention(
+    options: ContextOptions, heads: Heads, *, computes_exactly: bool, takes_halves_by_128: bool
+) -> str:
+    """`on` or `off`, or `auto` where nothing speaks against what the engine chooses.
+
+    computes_exactly: what the weights say of themselves. takes_halves_by_128: what the build of
+    the engine does.
     """
-    if options.flash_attention != "auto" or offloads:
+    if options.flash_attention != "auto" or not takes_halves_by_128 or heads.size % _STEP == 0:
         return options.flash_attention
     rows = min(options.batch_size, options.ubatch_size)
     needed = (
@@ -33,6 +55,6 @@ def flash_attention(
         or options.sequences > 1
         # and the engine reads quantised values in no other way.
         or options.cache_type_v not in ("f16", "f32")
-        or heads * rows * options.context_size * _SCORE_BYTES > _MOST_SCORES
+        or heads.number * rows * options.context_size * _SCORE_BYTES > _MOST_SCORES
     )
     return "on" if needed else "off"

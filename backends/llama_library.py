@@ -22,6 +22,8 @@ from nextok.generation.errors import EngineError
 
 #: ggml.h's levels (the bindings' own table is out of date).
 INFO, WARN, CONTINUED = 2, 3, 5
+_FIRST_CPU = 4096
+"""Bytes that /proc/cpuinfo has of it, at most; of all, a large machine takes its time."""
 
 
 class EngineLog:
@@ -151,6 +153,17 @@ def _last_words(module: Any) -> None:
 def has_amx() -> bool:
     """Whether this build multiplies with the AMX tiles of the CPU."""
     return b"AMX_INT8 = 1" in library().llama_print_system_info()
+
+
+def takes_halves_by_128() -> bool:
+    """Whether this build computes with the CPU's AVX512-FP16, of which it says nothing itself."""
+    if b"AVX512_BF16 = 1" not in library().llama_print_system_info():
+        return False
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            return b" avx512_fp16" in file.read(_FIRST_CPU)
+    except OSError:
+        return False
 
 
 def supports_gpu() -> bool:

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nextok.backends.llama_library import has_amx, library, log, supports_gpu
+from nextok.backends.llama_library import (
+    has_amx,
+    library,
+    log,
+    supports_gpu,
+    takes_halves_by_128,
+)
 from nextok.backends.llama_tokenizer import LlamaTokenizer
 from nextok.backends.memory import available_bytes
 from nextok.backends.options import ContextOptions, LoadOptions
@@ -142,13 +148,15 @@ class LlamaWeights:
 
     def flash_attention(self, options: ContextOptions) -> str:
         """What `auto` comes to in such a context: `on`, `off`, or the engine's own choice."""
-        from nextok.backends.llama_attention import flash_attention
+        if self.can_offload and self._gpu_layers != 0:
+            return options.flash_attention
+        from nextok.backends.llama_attention import flash_attention, heads_of
 
         return flash_attention(
             options,
-            heads=int(self._llama.llama_model_n_head(self.model)),
+            heads_of(self.model, self.metadata),
             computes_exactly=self.computes_exactly,
-            offloads=self.can_offload and self._gpu_layers != 0,
+            takes_halves_by_128=takes_halves_by_128(),
         )
 
     def state_identity(self, options: ContextOptions) -> str:

@@ -34,19 +34,9 @@ class Pair:
         prompt = [str(token["id"]) for token in listed["tokens"]]
         # As much context as `-n` makes nextok ask for: a multiple of 256.
         context = -(-(len(prompt) + tokens) // 256) * 256
-        # The bare script leaves attention to the engine.
-        self.ours = [NEXTOK, "generate", *chosen, "-t", "1", "-fa", "on"]
-        self.ours += [
-            "--seed",
-            SEED,
-            "--ignore-eos",
-            "-n",
-            str(tokens),
-            "-r",
-            "<never>",
-            "-r",
-            "\n\n\n\n\n\n",
-        ]
+        self.ours = [NEXTOK, "generate", *chosen, "-t", "1", "--seed", SEED, "--ignore-eos"]
+        self.ours += ["-n", str(tokens), "-r", "<never>", "-r", "\n\n\n\n\n\n"]
+        self.ours += ["-fa", "on"]  # as the engine chooses for the bare script
         self.bare = [*BARE, str(model), str(context), str(tokens), SEED, *prompt]
 
     def check(self) -> None:

@@ -124,12 +124,12 @@ class Shelf:
 
     def options(self, one: Benched, plan: Plan) -> ContextOptions:
         """Of its context. Where `-fa auto` comes to one thing for one model and to another for the
-        other, both have flash attention: no model lacks it.
+        other, none goes without flash attention.
         """
         found = {
             model.loaded.weights.flash_attention(_options(model, plan)) for model in self.models
         }
-        settled = "on" if "on" in found else found.pop()
+        settled = max(found - {"off"} or found)
         return _options(one, plan)._replace(flash_attention=settled)
 
     def _open(self, one: Benched, plan: Plan) -> Workbench:

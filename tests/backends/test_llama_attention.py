@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nextok.backends.llama_attention import flash_attention
+from nextok.backends import llama_weights
+from nextok.backends.llama_attention import Heads, flash_attention, heads_of
 from nextok.backends.llama_weights import LlamaWeights
 from nextok.backends.options import ContextOptions, LoadOptions
 from nextok.generation.abort import Abort
@@ -15,15 +16,25 @@ from nextok.generation.sampling import Sampling
 OPTIONS = ContextOptions(context_size=8192, threads=2, ubatch_size=128)
 
 
+SMALL = Heads(number=9, size=64)
+
+
 def settled(
-    options: ContextOptions, *, heads: int = 9, exactly: bool = False, offloads: bool = False
+    options: ContextOptions, heads: Heads = SMALL, *, exactly: bool = False, by_128: bool = True
 ) -> str:
-    return flash_attention(options, heads=heads, computes_exactly=exactly, offloads=offloads)
+    return flash_attention(options, heads, computes_exactly=exactly, takes_halves_by_128=by_128)
 
 
-def test_one_sequence_on_a_cpu_goes_without() -> None:
+def test_small_heads_go_without() -> None:
     assert settled(OPTIONS) == settled(OPTIONS, exactly=True) == "off"
     assert settled(OPTIONS._replace(threads=1)) == "off"
+    assert settled(OPTIONS, Heads(number=9, size=192)) == "off"
+
+
+def test_elsewhere_the_engine_chooses() -> None:
+    assert settled(OPTIONS, by_128=False) == "auto"
+    assert settled(OPTIONS, Heads(number=9, size=128)) == "auto"
+    assert settled(OPTIONS, Heads(number=9, size=256)) == "auto"
 
 
 def test_what_needs_it_has_it() -> None:
@@ -35,21 +46,34 @@ def test_what_needs_it_has_it() -> None:
 
 def test_scores_take_no_more_than_256_mib() -> None:
     """4 bytes, 64 heads, 128 rows: 32 KiB for each token of the context."""
-    assert settled(OPTIONS, heads=64) == "off"
-    assert settled(OPTIONS._replace(context_size=8193), heads=64) == "on"
-    assert settled(OPTIONS._replace(context_size=8193, batch_size=64), heads=64) == "off"
+    many = Heads(number=64, size=64)
+    assert settled(OPTIONS, many) == "off"
+    assert settled(OPTIONS._replace(context_size=8193), many) == "on"
+    assert settled(OPTIONS._replace(context_size=8193, batch_size=64), many) == "off"
 
 
 @pytest.mark.parametrize("asked", ["on", "off"])
 def test_what_is_asked_for_holds(asked: str) -> None:
     assert settled(OPTIONS._replace(flash_attention=asked)) == asked
-    assert settled(OPTIONS._replace(flash_attention=asked), offloads=True) == asked
+    assert settled(OPTIONS._replace(flash_attention=asked), by_128=False) == asked
 
 
-def test_a_gpu_is_the_engines_affair() -> None:
-    assert settled(OPTIONS, offloads=True) == "auto"
+def test_the_heads_are_those_of_the_file(starter_gguf: Path) -> None:
+    """SmolLM2-135M: 9 heads of 64, and it does not say how long a value is."""
+    weights = LlamaWeights.load(starter_gguf, LoadOptions(), Abort())
+    told = {"general.architecture": "llama", "llama.attention.value_length": "96"}
+    assert heads_of(weights.model, weights.metadata) == Heads(9, 64)
+    assert heads_of(weights.model, told) == Heads(9, 96)
+    weights.close()
 
 
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU with AVX512-FP16, or one that is taken for such."""
+    monkeypatch.setattr(llama_weights, "takes_halves_by_128", lambda: True)
+
+
+@pytest.mark.usefixtures("wide")
 def test_the_engine_is_told(starter_gguf: Path) -> None:
     """With `auto` the logits are those of the kind it comes to, and not those of the other."""
     weights = LlamaWeights.load(starter_gguf, LoadOptions(), Abort())
@@ -74,6 +98,7 @@ def test_the_engine_is_told(starter_gguf: Path) -> None:
         weights.close()
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_state_is_of_its_kind(starter_gguf: Path) -> None:
     """The engine keeps values in another order without it, and takes no state of the other."""
     weights = LlamaWeights.load(starter_gguf, LoadOptions(), Abort())
@@ -93,7 +118,7 @@ def test_a_prompt_and_a_cut_come_back_without_it(starter_gguf: Path) -> None:
     """Export, restore and trim where values lie in columns."""
     weights = LlamaWeights.load(starter_gguf, LoadOptions(), Abort())
     tokens = weights.tokenizer.encode("One two three four five six seven eight nine ten.")
-    options = OPTIONS._replace(context_size=512)
+    options = OPTIONS._replace(context_size=512, flash_attention="off")
     sampler = weights.sampler(Sampling(seed=1, temperature=0.0), context_size=512, history=())
     first, second = weights.open(options, Abort()), weights.open(options, Abort())
     cache, taken = first.new_cache(), second.new_cache()

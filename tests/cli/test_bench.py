@@ -40,12 +40,12 @@ def bench(ask: Ask) -> Ask:
 
 
 def test_the_object(bench: Ask, loop_gguf: Path) -> None:
-    ran = bench("-m", loop_gguf, "--json")
+    ran = bench("-m", loop_gguf, "-fa", "on", "--json")
     assert (ran.code, ran.err) == (0, "")
     told = ran.object
     assert (told["finish_reason"], told["rounds"]) == ("done", {"asked": 2, "whole": 2})
     assert told["settings"] == {
-        "batch_size": 512, "ubatch_size": 128, "flash_attn": "off", "cache_type_k": "f16",
+        "batch_size": 512, "ubatch_size": 128, "flash_attn": "on", "cache_type_k": "f16",
         "cache_type_v": "f16", "context_tokens": 24,
     }  # fmt: skip
     (model,) = told["models"]
