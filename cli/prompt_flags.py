@@ -69,7 +69,7 @@ MODEL_FLAGS: tuple[Flag, ...] = (
         "flash_attn",
         "-fa --flash-attn",
         one_of("on", "off", "auto"),
-        "Flash attention.",
+        "Flash attention. [auto]",
         (*_TIMED, "show"),
     ),
     _model(
