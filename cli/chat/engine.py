@@ -76,8 +76,6 @@ class Engine:
         self.weights = loaded.weights
         self.rendering = Rendering(loaded.weights, loaded.resolved.prompt, console)
         self._abort = abort
-        self._slid = False
-        """Whether the cache may hold what no reading of its tokens would give."""
         self._open()
         self._speculation: Speculation | None = None
         try:
@@ -91,6 +89,8 @@ class Engine:
         self._model = self.weights.open(self._options, self._abort)
         self._paced = adaptive(self._model, self.loaded)
         self.cache = self._model.new_cache()
+        self._slid = False
+        """Whether the cache may hold what no reading of its tokens would give."""
 
     def _open_anew(self) -> None:
         """After a failure: NaN in the memory would stay in the sums of whatever comes after it."""
