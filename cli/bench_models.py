@@ -129,7 +129,7 @@ class Shelf:
         found = {
             model.loaded.weights.flash_attention(_options(model, plan)) for model in self.models
         }
-        settled = max(found - {"off"} or found)
+        settled = "on" if len(found) > 1 else found.pop()
         return _options(one, plan)._replace(flash_attention=settled)
 
     def _open(self, one: Benched, plan: Plan) -> Workbench:
@@ -165,7 +165,8 @@ def within(plan: Plan, trained: int | None, console: Console) -> Plan:
 
 
 def _options(one: Benched, plan: Plan) -> ContextOptions:
-    return one.loaded.context_options(context_size=plan.context_size)
+    options = one.loaded.context_options(context_size=plan.context_size)
+    return options._replace(threads=max(plan.threads))
 
 
 def _added(before: int | None, after: int | None) -> int | None:

@@ -82,6 +82,15 @@ def memory(one: ModelFacts, plan: Plan) -> str:
     return " · ".join(parts)
 
 
+def settings(reported: Reported) -> str:
+    """How the contexts were made, as flags."""
+    options = reported.options
+    return (
+        f"-b {options.batch_size} -ub {options.ubatch_size} -fa {options.flash_attention} "
+        f"-ctk {options.cache_type_k} -ctv {options.cache_type_v}"
+    )
+
+
 def ending(reported: Reported) -> str:
     """How far it got."""
     whole, asked = reported.figures.whole_rounds, reported.plan.rounds
@@ -103,6 +112,7 @@ def _head(reported: Reported) -> Iterator[Row]:
         yield f"memory{letter}", memory(one, reported.plan)
     yield "peak memory", size(reported.peak_resident)
     yield "rounds", ending(reported)
+    yield "settings", settings(reported)
     busy = others(reported)
     if busy is not None:
         yield "neighbours", busy

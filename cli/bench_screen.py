@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nextok.cli.bench_report import Reported, ending, memory, others
+from nextok.cli.bench_report import Reported, ending, memory, others, settings
 from nextok.cli.bench_words import LETTERS, against, measured, rate, rates, ratio, taken, who
 from nextok.cli.console import one_line
 from nextok.cli.units import brief, size
@@ -59,12 +59,8 @@ def _head(reported: Reported) -> Iterable[RenderableType]:
         letter = f"{LETTERS[index]}  " if len(reported.models) > 1 else ""
         yield Text(one_line(f"{letter}{one.name}"), "bold")
         yield Text(memory(one, reported.plan), "dim")
-    options, plan = reported.options, reported.plan
-    settings = (
-        f"-b {options.batch_size} -ub {options.ubatch_size} -fa {options.flash_attention} "
-        f"-ctk {options.cache_type_k} -ctv {options.cache_type_v}"
-    )
-    yield Text(f"{ending(reported)} · {plan.tokens} tokens a decode · {settings}", "dim")
+    tokens = f"{reported.plan.tokens} tokens a decode"
+    yield Text(f"{ending(reported)} · {tokens} · {settings(reported)}", "dim")
 
 
 def _speeds(reported: Reported) -> Table:

@@ -99,7 +99,7 @@ SAMPLING_FLAGS: tuple[Flag, ...] = (
         "logit_bias",
         "--logit-bias",
         Bias(),
-        "Makes a token, by id or by text, more or less likely; repeatable.",
+        "Makes a token more or less likely; repeatable.",
         repeatable=True,
     ),
 )

@@ -53,7 +53,7 @@ class Samplers:
 class Bias(Written):
     """A token, by id or by its text, and what is added to its score."""
 
-    metavar = "TOKEN±X"
+    metavar = "ID±X|TEXT=X"
     expected = "ID+X, ID-X or TEXT=X, where X is a number (or -inf, to ban the token)"
 
     def parse(self, text: str) -> object:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nextok.backends.llama_library import takes_halves_by_128
 from nextok.cli.arguments import parse
 from nextok.cli.bench_models import references, within
 from nextok.cli.bench_progress import line
@@ -103,6 +104,16 @@ def test_two_models_side_by_side(bench: Ask, loop_gguf: Path) -> None:
         assert theirs["ratio"]["median"] == pytest.approx(sorted(quotients)[2], rel=1e-2)
 
 
+@pytest.mark.parametrize(("threads", "wide"), [("1", "on"), ("2", "off"), ("1,2", "off")])
+def test_attention_is_that_of_a_run(
+    bench: Ask, starter_gguf: Path, threads: str, wide: str
+) -> None:
+    """One thread computes these weights exactly, which takes flash attention."""
+    told = bench("-m", starter_gguf, "-t", threads, "--depth", "none", "--json").object
+    expected = wide if takes_halves_by_128() else "auto"
+    assert told["settings"]["flash_attn"] == expected
+
+
 def test_sizes_can_be_left_away(bench: Ask) -> None:
     told = bench("-m", "toy", "--prefill", "none", "--depth", "none", "--json").object
     assert told["speeds"] == [] and len(told["answers"]) == 1
@@ -113,7 +124,7 @@ def test_a_pipe_gets_names_and_values(bench: Ask) -> None:
     ran = bench("-m", "toy")
     assert (ran.code, ran.err) == (0, "")
     names = [one.split("  ")[0] for one in ran.out.decode().splitlines()]
-    assert names[:4] == ["model", "memory", "peak memory", "rounds"]
+    assert names[:5] == ["model", "memory", "peak memory", "rounds", "settings"]
     assert names[-7:] == [
         "prefill 8, 1 thread", "prefill 24, 1 thread", "decode at 0, 1 thread",
         "decode at 16, 1 thread", "TTFT, 1 thread", "ITL, 1 thread", "loop, 1 thread",
