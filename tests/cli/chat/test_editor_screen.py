@@ -134,7 +134,8 @@ def test_a_long_paste_is_one_message(line_loop: Start, tmp_path: Path) -> None:
 def test_a_pasted_book_is_folded(line_loop: Start, tmp_path: Path, text: str, label: str) -> None:
     """It is drawn at no key, and yet it is what is sent, remembered and edited, exactly."""
     script = tmp_path / "editor"
-    script.write_text('#!/bin/sh\nsed -i "1s/^/Look: /" "$1"\n')
+    # One more line: else what is brought back would look like what was edited.
+    script.write_text('#!/bin/sh\nsed -i "1s/^/Look:\\\\n/" "$1"\n')
     script.chmod(0o755)
     screen = line_loop("--bottom", VISUAL=str(script))
     screen.paste(text)
@@ -145,9 +146,8 @@ def test_a_pasted_book_is_folded(line_loop: Start, tmp_path: Path, text: str, la
     screen.key("ctrl-l", "up", "ctrl-g")
     means_more = text.startswith('"""') or text.endswith("\\")
     recalled = f'"""\n{text}\n"""' if means_more else text
-    edited = "Look: " + recalled
-    lines = edited.count("\n") + 1
-    screen.wait_for(f"> [{lines:,} lines]" if lines > 1 else f"> [{len(edited):,} characters]")
+    edited = "Look:\n" + recalled
+    screen.wait_for(f"> [{edited.count(chr(10)) + 1:,} lines]")
     screen.key("enter")
     screen.wait_for(f"read {len(edited):,} characters {digest(edited)}")
     screen.key("ctrl-d")
