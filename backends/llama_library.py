@@ -155,6 +155,7 @@ def has_amx() -> bool:
     return b"AMX_INT8 = 1" in library().llama_print_system_info()
 
 
+@cache
 def takes_halves_by_128() -> bool:
     """Whether this build computes with the CPU's AVX512-FP16, of which it says nothing itself."""
     if b"AVX512_BF16 = 1" not in library().llama_print_system_info():

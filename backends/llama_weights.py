@@ -148,7 +148,7 @@ class LlamaWeights:
 
     def flash_attention(self, options: ContextOptions) -> str:
         """What `auto` comes to in such a context: `on`, `off`, or the engine's own choice."""
-        if self.can_offload and self._gpu_layers != 0:
+        if self._gpu_layers != 0:
             return options.flash_attention
         from nextok.backends.llama_attention import flash_attention, heads_of
 

@@ -122,17 +122,17 @@ class Engine:
         sampler = self.weights.sampler(
             request.sampling, context_size=self.context_size, history=request.tokens.ids
         )
-        job = Job(
-            model=model,
-            cache=self.cache,
-            sampler=self._budgeted(sampler, request),
-            prompt=request.tokens.ids,
-            is_end=self.weights.tokenizer.is_end,
-            clock=clock,
-            max_tokens=request.max_tokens,
-        )
         failed = False
         try:
+            job = Job(
+                model=model,
+                cache=self.cache,
+                sampler=self._budgeted(sampler, request),
+                prompt=request.tokens.ids,
+                is_end=self.weights.tokenizer.is_end,
+                clock=clock,
+                max_tokens=request.max_tokens,
+            )
             for event in self._generated(job, request, paced, origin):
                 failed = isinstance(event, Finish) and event.reason is FinishReason.ERROR
                 yield event

@@ -14,8 +14,6 @@ from nextok.generation.abort import Abort
 from nextok.generation.sampling import Sampling
 
 OPTIONS = ContextOptions(context_size=8192, threads=2, ubatch_size=128)
-
-
 SMALL = Heads(number=9, size=64)
 
 
